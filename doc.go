@@ -1,0 +1,55 @@
+// Package gpushare is the front door of a library for sharing GPUs: what a GPU
+// can be cut into, where a task goes, what that choice strands, and how the
+// decision reaches a device. This package holds no code; it is the map.
+//
+// The unit that a scheduler counts should be the unit that the hardware cuts. A
+// scheduler sees integers, the hardware cuts MIG slices at fixed positions, and
+// what falls between the two is capacity that a fleet pays for and cannot use.
+// Here the hardware's cuts are plain Go values, so that a choice can be judged
+// by what it makes impossible.
+//
+//	programs     examples/fleet, examples/migplan
+//	                │
+//	                ▼
+//	experiments  placement/replay/openb ─► placement/replay
+//	                                          │
+//	                                          ▼
+//	decisions                              placement ─► fragmentation ─► mig
+//	                                                                      ▲
+//	devices                             go-nvml ◄─ mig/device, nvmlfake ──┘
+//
+// An arrow reads "may import", along with all that lies further on; programs
+// import what they need. Nothing knows what stands on it, so each package can be
+// taken with only those it points to:
+//
+//   - [github.com/gpushare/gpushare/mig]: what can be cut, and where. Tables of
+//     the MIG-capable GPUs, profile names, layouts, what still fits.
+//   - [github.com/gpushare/gpushare/fragmentation]: what the state of a node is
+//     worth to the tasks expected, and so what a choice strands.
+//   - [github.com/gpushare/gpushare/placement]: where a task goes. Nodes as
+//     immutable values and a policy that answers with spot, score and refusal.
+//   - [github.com/gpushare/gpushare/placement/replay]: a task list replayed over
+//     a cluster, with the figures by which policies are compared;
+//     [github.com/gpushare/gpushare/placement/replay/openb] reads the openb
+//     trace and follows the protocol of the experiment published with it.
+//   - [github.com/gpushare/gpushare/mig/device]: the MIG instances of a live GPU
+//     read, created and destroyed through NVML.
+//   - [github.com/gpushare/gpushare/nvmlfake]: GPUs in memory behind go-nvml's
+//     interfaces, which refuse what hardware refuses.
+//
+// What a package promises holds for all of them. Data flows one way: tables and
+// live state become plain values, values become a decision, a decision becomes
+// an effect. Decisions are pure: the same input gives the same output in the
+// same order, randomness comes from the caller's seed, and time is passed in.
+// Effects take a context and are checked by reading back. Amounts are integers:
+// milli-GPU (1000 is one GPU), milli-vCPU, MiB. No input makes a package panic;
+// an error names the offending value and where it stands, and nothing has
+// changed when one is returned, unless it says what is left.
+//
+// The rule people get wrong: free capacity in sum says nothing about what fits.
+// Two halves of two GPUs are not a GPU, and six free memory slices take no
+// 4g.20gb when the first of them is taken.
+//
+// Only mig/device and nvmlfake need cgo, since go-nvml does; neither needs a GPU
+// or a driver to be built or tested. All else is pure Go for any system.
+package gpushare

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpushare/gpushare/examples/internal/draw"
+	"github.com/gpushare/gpushare/mig"
+)
+
+type fitAnswer struct {
+	Schema   int            `json:"schema"`
+	Model    string         `json:"model"`
+	Feasible bool           `json:"feasible"`
+	Layout   []mig.Instance `json:"layout"`
+	Unused   mig.SliceCount `json:"unused"`
+	Stranded mig.SliceCount `json:"stranded"`
+}
+
+type refusal struct {
+	Schema   int    `json:"schema"`
+	Model    string `json:"model"`
+	Feasible bool   `json:"feasible"`
+	Reason   reason `json:"reason"`
+}
+
+type reason struct {
+	Kind   string `json:"kind"` // memory, compute, count, media or position
+	Detail string `json:"detail"`
+}
+
+// fit says whether a demand fits on one GPU beside what is there.
+func fit(inv *invocation, args []string) error {
+	model := inv.flags.String("model", "", "")
+	want := inv.flags.String("want", "", "")
+	have := inv.flags.String("have", "", "")
+	if err := inv.parse(args, "model", "want"); err != nil {
+		return err
+	}
+	m, err := lookup(*model)
+	if err != nil {
+		return err
+	}
+	demand, err := mig.ParseDemand(*want)
+	if err != nil {
+		return fmt.Errorf("-want: %w", err)
+	}
+	before, err := parseLayout(m, *have)
+	if err != nil {
+		return fmt.Errorf("-have: %w", err)
+	}
+	after, err := before.Fit(demand)
+	var no *mig.FitError
+	switch {
+	case errors.As(err, &no):
+		return refuse(inv, no)
+	case err != nil:
+		return fmt.Errorf("-want: %w", err)
+	}
+	answer := fitAnswer{
+		Schema: schema, Model: m.Key(), Feasible: true, Layout: instances(after),
+		Unused: after.Unused(), Stranded: after.Stranded(),
+	}
+	return inv.print(answer, func() string {
+		return fmt.Sprintf("%s: %s fits %s\n\n%s\nunused    %c  %s\nstranded  %c  %s\n",
+			m, demand, beside(before), draw.Layout(after), draw.Unused, after.Unused(), draw.Stranded, after.Stranded())
+	})
+}
+
+// refuse prints why a demand does not fit.
+func refuse(inv *invocation, no *mig.FitError) error {
+	m := no.Have.Model()
+	answer := refusal{Schema: schema, Model: m.Key(), Reason: reason{Kind: no.Kind.String(), Detail: no.Detail}}
+	err := inv.print(answer, func() string {
+		return fmt.Sprintf("%s: %s does not fit %s\nreason: %s: %s\n\n%s",
+			m, no.Want, beside(no.Have), no.Kind, no.Detail, draw.Layout(no.Have))
+	})
+	if err != nil {
+		return err
+	}
+	return errNo
+}
+
+// beside says what a demand has to fit beside.
+func beside(l mig.Layout) string {
+	if l.Len() == 0 {
+		return "on an empty GPU"
+	}
+	return "beside " + l.String()
+}
+
+// parseLayout reads "2g.10gb@0,1g.5gb@6"; nothing is an empty GPU.
+func parseLayout(m *mig.Model, s string) (mig.Layout, error) {
+	if s == "" {
+		return m.Empty(), nil
+	}
+	var list []mig.Instance
+	for item := range strings.SplitSeq(s, ",") {
+		in, err := mig.ParseInstance(item)
+		if err != nil {
+			return mig.Layout{}, err
+		}
+		list = append(list, in)
+	}
+	return m.Layout(list...)
+}
+
+// instances returns the instances by start; never nil, so that JSON has a list.
+func instances(l mig.Layout) []mig.Instance {
+	return slices.AppendSeq([]mig.Instance{}, l.Instances())
+}

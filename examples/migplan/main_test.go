@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/mig"
+)
+
+// call runs the program and returns what it printed.
+func call(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, err strings.Builder
+	status = run(args, &out, &err)
+	return status, out.String(), err.String()
+}
+
+// answer runs the program, which must succeed with JSON, and decodes it.
+func answer[T any](t *testing.T, args ...string) T {
+	t.Helper()
+	status, out, errs := call(t, append(args, "-json")...)
+	require.Equal(t, exitDone, status, errs)
+	require.Empty(t, errs)
+	var v T
+	dec := json.NewDecoder(strings.NewReader(out))
+	dec.DisallowUnknownFields()
+	require.NoError(t, dec.Decode(&v))
+	return v
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	status, out, errs := call(t)
+	assert.Equal(t, exitBad, status)
+	assert.Empty(t, out)
+	assert.Equal(t, usage, errs)
+
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"fit", "-h"}, {"layouts", "-help"}} {
+		status, out, errs = call(t, args...)
+		assert.Equal(t, exitDone, status, args)
+		assert.Equal(t, usage, out, args)
+		assert.Empty(t, errs, args)
+	}
+}
+
+// TestBadInput: exit status 2, nothing on standard output, and one line of
+// error that names the value and where it stands.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	a100 := func(command string, more ...string) []string {
+		return append([]string{command, "-model", "a100-40gb"}, more...)
+	}
+	for _, c := range []struct {
+		name string
+		args []string
+		says []string
+	}{
+		{"unknown command", []string{"fits"}, []string{`"fits"`, "models, profiles, fit, layouts"}},
+		{"unknown flag", a100("fit", "-wants", "1g.5gb=1"), []string{"migplan fit", "-wants"}},
+		{"flag without value", a100("fit", "-want"), []string{"-want"}},
+		{"flag with a value it does not take", a100("layouts", "-maximal=perhaps"), []string{"perhaps", "-maximal"}},
+		{"trailing argument", a100("layouts", "7g.40gb"), []string{"migplan layouts", `"7g.40gb"`}},
+		{"trailing argument of models", []string{"models", "a100-40gb"}, []string{`"a100-40gb"`}},
+		{"no model", []string{"profiles"}, []string{"-model is missing"}},
+		{"no want", a100("fit"), []string{"-want is missing"}},
+		{"unknown model", []string{"profiles", "-model", "a100"}, []string{`"a100"`, "-model", "a100-40gb, a100-80gb"}},
+		{"empty model", []string{"layouts", "-model", ""}, []string{`""`, "-model"}},
+		{"placeholder product name", []string{"profiles", "-model", "Graphics Device"}, []string{`"Graphics Device"`}},
+		{"unknown profile", a100("fit", "-want", "5g.25gb=1"), []string{"-want", `"5g.25gb"`, "a100-40gb", "3g.20gb"}},
+		{"profile of another model", []string{"fit", "-model", "a100-80gb", "-want", "2g.10gb=3"}, []string{"-want", `"2g.10gb"`, "a100-80gb", "2g.20gb"}},
+		{"no such profile anywhere", a100("fit", "-want", "0g.0gb=1"), []string{"-want", `"0g.0gb"`}},
+		{"more compute than GPU slices", a100("fit", "-want", "2c.1g.5gb=1"), []string{"-want", `"2c.1g.5gb"`, "2 compute slices in 1"}},
+		{"compute instance", a100("fit", "-want", "1c.3g.20gb=1"), []string{"-want", `"1c.3g.20gb"`}},
+		{"negative count", a100("fit", "-want", "3g.20gb=-1"), []string{"-want", `"-1"`, "3g.20gb"}},
+		{"count is no number", a100("fit", "-want", "3g.20gb=NaN"), []string{"-want", `"NaN"`, "3g.20gb"}},
+		{"count is no whole number", a100("fit", "-want", "3g.20gb=0.5"), []string{"-want", `"0.5"`, "3g.20gb"}},
+		{"no count", a100("fit", "-want", "3g.20gb"), []string{"-want", `"3g.20gb"`, "=count"}},
+		{"empty want", a100("fit", "-want", ""), []string{"-want", `""`}},
+		{"profile twice", a100("fit", "-want", "1g.5gb=1,1c.1g.5gb=2"), []string{"-want", "1g.5gb", "twice"}},
+		{"comma at the end", a100("fit", "-want", "1g.5gb=1,"), []string{"-want", `""`}},
+		{"overlapping have", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb@5,3g.20gb@4"), []string{"-have", "1g.5gb@5", "3g.20gb@4", "overlap"}},
+		{"same instance twice", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb@5,1g.5gb@5"), []string{"-have", "1g.5gb@5", "overlap"}},
+		{"two media instances", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb+me@0,1g.5gb+me@1"), []string{"-have", "1g.5gb+me@0", "1g.5gb+me@1"}},
+		{"have without start", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb"), []string{"-have", `"1g.5gb"`, "@start"}},
+		{"have at an illegal start", a100("fit", "-want", "1g.5gb=1", "-have", "3g.20gb@2"), []string{"-have", "3g.20gb", "at 2", "0, 4"}},
+		{"have beyond the GPU", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb@7"), []string{"-have", "1g.5gb", "at 7"}},
+		{"have at a negative start", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb@-1"), []string{"-have", `"-1"`}},
+		{"have of an unknown profile", a100("fit", "-want", "1g.5gb=1", "-have", "1g.6gb@0"), []string{"-have", `"1g.6gb"`}},
+		{"layouts of an unknown profile", a100("layouts", "-profiles", "1g.5gb,8g.40gb"), []string{"-profiles", "item 2", `"8g.40gb"`}},
+		{"layouts of no profile", a100("layouts", "-profiles", ""), []string{"-profiles", `""`}},
+		{"layouts of a profile twice", a100("layouts", "-profiles", "1g.5gb,1g.5gb"), []string{"-profiles", "item 2", "1g.5gb", "twice"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, args := range [][]string{c.args, append([]string{c.args[0], "-json"}, c.args[1:]...)} {
+				status, out, errs := call(t, args...)
+				assert.Equal(t, exitBad, status)
+				assert.Empty(t, out)
+				assert.True(t, strings.HasPrefix(errs, "migplan"), errs)
+				assert.Equal(t, 1, strings.Count(errs, "\n"), errs)
+				for _, s := range c.says {
+					assert.Contains(t, errs, s)
+				}
+			}
+		})
+	}
+}
+
+// failing is a standard output that is closed.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestOutputThatFails(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"models"},
+		{"models", "-json"},
+		{"fit", "-model", "a30-24gb", "-want", "1g.6gb=1"},
+		{"fit", "-model", "a30-24gb", "-want", "1g.6gb=9"},
+	} {
+		var errs strings.Builder
+		assert.Equal(t, exitBad, run(args, failing{}, &errs), args)
+		assert.Contains(t, errs.String(), "broken pipe", args)
+	}
+}
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	got := answer[modelsAnswer](t, "models")
+	assert.Equal(t, schema, got.Schema)
+	var keys []string
+	for _, m := range got.Models {
+		keys = append(keys, m.Model)
+		assert.NotEmpty(t, m.Profiles, m.Model)
+	}
+	assert.Equal(t, []string{
+		"a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb-sxm5", "h100-80gb-pcie", "h200-141gb",
+		"b200-180gb", "rtx-pro-6000-96gb",
+	}, keys)
+	assert.Nil(t, got.Models[5].MemoryMiB, "nobody has published what NVML reports for an H200")
+
+	_, text, _ := call(t, "models")
+	assert.Equal(t, len(keys)+1, strings.Count(text, "\n"))
+	for m := range mig.Models() {
+		assert.Contains(t, text, m.Key())
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	status, out, _ := call(t, "profiles", "-model", "NVIDIA B200", "-json")
+	require.Equal(t, exitDone, status)
+	var got struct {
+		Model    string
+		Profiles []map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &got))
+	assert.Equal(t, "b200-180gb", got.Model)
+	require.Len(t, got.Profiles, 7)
+	assert.Equal(t, map[string]any{
+		"name": "1g.23gb", "giProfileId": 19., "computeSlices": 1., "memoryMiB": 22528., "sms": 18.,
+		"maxInstances": 7., "starts": []any{0., 1., 2., 3., 4., 5., 6.}, "size": 1.,
+	}, got.Profiles[0])
+	assert.Equal(t, map[string]any{
+		"name": "3g.90gb", "giProfileId": 9., "computeSlices": 3., "memoryMiB": nil, "sms": nil,
+		"maxInstances": 2., "starts": []any{0., 4.}, "size": 4.,
+	}, got.Profiles[4], "figures that nobody has published are null")
+
+	_, text, _ := call(t, "profiles", "-model", "A30-24GB")
+	assert.Equal(t, `a30-24gb: A30 24GB, 4 memory slices, 4 compute slices
+
+PROFILE     ID  COMPUTE  MEMORY     SMS  MAX  PLACEMENTS
+1g.6gb      14  1        5952 MiB   14   4    [][][][]
+1g.6gb+me   21  1        5952 MiB   14   1    [][][][]
+2g.12gb     5   2        11968 MiB  28   2    [==][==]
+2g.12gb+me  6   2        11968 MiB  28   1    [==][==]
+4g.24gb     0   4        24000 MiB  56   1    [======]
+`, text)
+}
+
+func TestPlacementsWithoutPicture(t *testing.T) {
+	t.Parallel()
+	m, err := mig.Lookup("a30-24gb")
+	require.NoError(t, err)
+	assert.Equal(t, "unknown", placements(m, mig.Profile{}))
+	assert.Equal(t, "0 1 2", placements(m, mig.Profile{Size: 2, Starts: mig.Slices(0, 1, 2)}), "they overlap")
+}

@@ -1,0 +1,48 @@
+// Package device reads and changes the MIG instances of a live GPU through
+// NVML, in the terms of package mig.
+//
+// Use it where a program holds an NVML device handle and wants to know how the
+// GPU is cut, or to create and destroy one instance at a start of its choice.
+// What should be cut, and where, is decided without a GPU: see package mig.
+//
+//	nvml.Device ──Open──► Device ──State──► Mode, Instances, mig.Layout
+//	                        ├──Create(profile, start)──► Instance with its MIG UUID
+//	                        └──Destroy(start)
+//
+// An Instance is a GPU instance with its compute instances. Create makes one
+// compute instance of full size, since nothing can run on a GPU instance
+// without one; which profile that is, is read from the GPU instance: the one
+// with the most multiprocessors, never the one with the right name.
+//
+// The rules people get wrong:
+//   - A call that returned is not a change that happened. Create and Destroy
+//     read the GPU again and report success only if the change shows.
+//   - The number that selects a profile is not the number that the driver
+//     prints, and the printed number of one name differs between boards. Both
+//     are read from the very GPU that is about to be changed.
+//   - A figure of the table never overrules the device. Where the two disagree
+//     about a profile, using that profile is an error that names both
+//     (ErrMismatch); the other profiles stay usable.
+//   - Insufficient resources is one code for two things: something stands in
+//     the way (the error is then a *mig.ConflictError that names it), or the
+//     driver has no room although nothing does (ErrNoRoom).
+//
+// When an error is returned nothing has changed, or the *OpError says in its
+// field Left what a half-done step left behind. A Create that fails half way is
+// taken back. A Destroy cannot be: the same instance created again would carry
+// another UUID, so Destroy stops and says what is left, and a second Destroy
+// carries on.
+//
+// A call into the driver cannot be cancelled. A context is looked at between
+// calls only; a call that hangs, hangs its caller.
+//
+// A Device is safe for concurrent use and does one thing at a time. Other
+// processes can change the same GPU at any moment, also between two calls of
+// this package; nothing is cached and no NVML handle is kept across a change,
+// so the next State tells the truth. A State costs some 35 calls into the
+// driver and 15 to 20 more per instance, a Create two of them and a Destroy one;
+// on hardware a destruction takes about a second.
+//
+// The package needs cgo, as go-nvml does. Only plain structs of go-nvml are
+// used, so that a fake can stand in for the driver.
+package device

@@ -1,0 +1,125 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/NVIDIA/go-nvml/pkg/nvml"
+
+	"github.com/gpushare/gpushare/mig"
+)
+
+// offer is a profile that this very GPU has, as it reports it: the printed id
+// of one name can be another on the board beside it.
+type offer struct {
+	index   int
+	info    nvml.GpuInstanceProfileInfo
+	profile mig.Profile // of the table; valid only if err is nil
+	err     error       // why the profile cannot be used
+}
+
+// offers asks the GPU for its profiles and finds each in the table. A profile
+// that the table does not have, or has otherwise, carries an error and hurts
+// nobody until it is used or an instance of it is found.
+func (d *Device) offers(ctx context.Context) ([]offer, error) {
+	var all []offer
+	var gone error
+	ret := profiles(func(index int) nvml.Return {
+		if gone = ctx.Err(); gone != nil {
+			return nvml.ERROR_INVALID_ARGUMENT
+		}
+		info, ret := d.dev.GetGpuInstanceProfileInfo(index)
+		if ret == nvml.SUCCESS {
+			o := offer{index: index, info: info}
+			o.profile, o.err = d.resolve(index, info)
+			all = append(all, o)
+		}
+		return ret
+	})
+	s := d.step("list GPU instance profiles")
+	if gone != nil {
+		return nil, s.fail(gone)
+	}
+	for i := range all {
+		for j := range all[:i] {
+			if all[i].info.Id == all[j].info.Id {
+				err := mismatch("profile indices %d and %d both have id %d", all[j].index, all[i].index, all[i].info.Id)
+				all[i].err, all[j].err = err, err
+			}
+		}
+	}
+	return all, s.check(ret)
+}
+
+// resolve finds the profile of an index in the table and compares what the
+// device says about it. Ids and memory sizes may differ between boards and
+// drivers; the slices and the name may not.
+func (d *Device) resolve(index int, info nvml.GpuInstanceProfileInfo) (mig.Profile, error) {
+	for p := range d.model.Profiles() {
+		if p.Index != index {
+			continue
+		}
+		if int(info.SliceCount) != p.ComputeSlices {
+			return p, mismatch("profile index %d is %s with %d slices in the table of %s, and has id %d with %d slices on the device",
+				index, p.Name, p.ComputeSlices, d.model, info.Id, info.SliceCount)
+		}
+		name, err := mig.ParseName(p.Name)
+		if err != nil {
+			return p, err
+		}
+		gb := mig.MemoryGB(int(info.MemorySizeMB), d.totalMiB)
+		if info.MemorySizeMB != 0 && gb != name.MemoryGB {
+			return p, mismatch("profile index %d is %s in the table of %s, and has id %d with %d of %d MiB on the device, which makes %dgb",
+				index, p.Name, d.model, info.Id, info.MemorySizeMB, d.totalMiB, gb)
+		}
+		return p, nil
+	}
+	return mig.Profile{}, mismatch("the device offers profile index %d with id %d, %d slices and %d MiB, the table of %s has no such index",
+		index, info.Id, info.SliceCount, info.MemorySizeMB, d.model)
+}
+
+// find returns the offer of a profile of the table.
+func find(all []offer, p mig.Profile) (offer, error) {
+	i := slices.IndexFunc(all, func(o offer) bool { return o.index == p.Index })
+	if i < 0 {
+		return offer{}, fmt.Errorf("the table has the profile at index %d, the device does not: %w: %w", p.Index, ErrMismatch, nvml.ERROR_NOT_SUPPORTED)
+	}
+	return all[i], all[i].err
+}
+
+// computeOffer is a compute instance profile that a GPU instance has.
+type computeOffer struct {
+	index int
+	info  nvml.ComputeInstanceProfileInfo
+}
+
+// computeOffers asks a GPU instance for its compute instance profiles.
+func computeOffers(gi gpuInstance) ([]computeOffer, nvml.Return) {
+	var all []computeOffer
+	ret := profiles(func(index int) nvml.Return {
+		info, ret := gi.GetComputeInstanceProfileInfo(index, nvml.COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED)
+		if ret == nvml.SUCCESS {
+			all = append(all, computeOffer{index: index, info: info})
+		}
+		return ret
+	})
+	return all, ret
+}
+
+// fullSize returns the compute instance profile that takes most of a GPU
+// instance: by multiprocessors, then by slices, then the lowest index. Names do
+// not decide: two profiles can share one, with other multiprocessor counts
+// (REV1) or of another kind of board (7_SLICE_NVL).
+func fullSize(all []computeOffer) (computeOffer, bool) {
+	var best computeOffer
+	found := false
+	for _, o := range all {
+		better := o.info.MultiprocessorCount > best.info.MultiprocessorCount ||
+			o.info.MultiprocessorCount == best.info.MultiprocessorCount && o.info.SliceCount > best.info.SliceCount
+		if !found || better {
+			best, found = o, true
+		}
+	}
+	return best, found
+}

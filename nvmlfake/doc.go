@@ -1,0 +1,75 @@
+// Package nvmlfake is an NVML in memory that behaves: it keeps state, and it
+// refuses what hardware refuses, with the code that hardware gives.
+//
+// Use it to test a client of NVML's Go binding (a device plugin, a driver, a
+// repartitioning tool) without a GPU:
+//
+//	server, err := nvmlfake.New(nvmlfake.Config{
+//		GPUs: []nvmlfake.GPU{{Model: "a100-40gb", MIG: true}},
+//	})
+//	lib := server.NVML() // an nvml.Interface for the client
+//
+// A server is a machine. What a client holds are handles; what the driver
+// knows stands behind them, once:
+//
+//	Server ── GPU ── GPU instance ── compute instance ═ MIG device
+//	           │     (a mig.Profile   (slices of the    (a handle like
+//	           │      at a start)      GPU instance)     a GPU's)
+//	           └─ MIG mode: current, and pending until activated
+//
+// The rule people get wrong: an id is not a place, and a handle is not an id.
+// Ids of GPU instances come from a range by size, ids and MIG device indices
+// are used again, and handles die with their instance: every call on a dead one
+// answers ERROR_INVALID_ARGUMENT, also when a new instance has the old id. A
+// MIG device that is created again has another UUID. And a call that failed
+// leaves an invalid handle, not nil, as the binding does.
+//
+// # What is modelled
+//
+//   - initialisation with its count, and ERROR_UNINITIALIZED without it; the
+//     versions of driver, NVML and CUDA; handles by index, UUID and PCI address
+//   - of a GPU: name, UUID, index, minor number, brand, architecture, compute
+//     capability, memory (nothing used), PCI information
+//   - MIG mode, current and pending; [Server.Reset] and [Server.Reboot]
+//   - GPU instances: profiles, possible placements, remaining capacity, creation
+//     with and without placement, lists, look-ups, destruction
+//   - compute instances, the same
+//   - MIG devices: by index and UUID (both forms), attributes, memory, ids
+//
+// Tables come from package mig. Where a table has a gap the fake has a figure
+// that [Synthetic] names. The caller is taken to be root.
+//
+// # What is derived
+//
+// Not everything was read from a device; where the sources leave a choice, the
+// fake takes the one that asks more of a client. Derived are: the placement
+// that the driver chooses (mig.Layout.DefaultStart, and the like for compute
+// instances); that an Ampere GPU never resets itself; that an instance without
+// a process keeps MIG mode in use; the mode after a reboot on Hopper and later;
+// the code for a MIG device's handle where a GPU's is wanted
+// (ERROR_NOT_SUPPORTED) and the reverse (ERROR_INVALID_ARGUMENT); that arguments
+// are checked before the mode; that a compute instance of kind 1_SLICE_REV1
+// stands alone in its GPU instance.
+//
+// # What is not modelled
+//
+// All other methods exist, change nothing, answer ERROR_NOT_SUPPORTED and are
+// listed by [Server.Unmodelled]; none panics. Processes, utilisation, events,
+// topology and vGPU are among them.
+//
+// Seventeen methods cannot be faked, since their result is a struct of the
+// binding that calls the real library: on the library and on a device
+// GetC2cModeInfoV, GetGpuFabricInfoV, GetGpuInstanceProfileInfoByIdV,
+// GetGpuInstanceProfileInfoV, GetNvLinkInfo, GetTemperatureV and
+// GpmQueryDeviceSupportV; on the library and on a GPU instance
+// GetComputeInstanceProfileInfoV; on the library GpmMetricsGetV. They return an
+// empty struct and are recorded; to use the struct without a driver ends the
+// process. So LookupSymbol denies their functions, which is what a careful
+// client asks first.
+//
+// # Concurrency and cost
+//
+// One lock per server; everything is safe for concurrent use. Everything is
+// deterministic: the same calls give the same answers, UUIDs included. A call
+// costs about a microsecond.
+package nvmlfake

@@ -1,0 +1,3 @@
+package nvmlfake
+
+//go:generate go run ./internal/gen

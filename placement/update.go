@@ -1,0 +1,104 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpushare/gpushare/fragmentation"
+)
+
+// Put adds a node at the end of the order or, if there is one of that name,
+// replaces it in its place, with the assignments that are recorded for it; see
+// Rebuild for the contradictions. A node whose spec has the generation of the
+// one that is there, other than 0, is left as it is, whatever is recorded: the
+// caller says by a new generation that something has changed.
+//
+// A task that another node already holds is a contradiction and stays there. The
+// error is that of NewNode; nothing is changed then.
+func (c *Cluster) Put(spec NodeSpec, recorded []Assignment) ([]Contradiction, error) {
+	i, known := c.byName[spec.Name]
+	if known && spec.Generation != 0 && spec.Generation == c.nodes[i].spec.Generation {
+		return nil, nil
+	}
+	var wrong []Contradiction
+	var mine []Assignment
+	for _, a := range recorded {
+		if at := c.Locate(a.Task.ID); at != nil && at.Name() != spec.Name {
+			err := fmt.Errorf("placement: task %q on node %q: on node %q: %w", a.Task.ID, spec.Name, at.Name(), ErrDuplicate)
+			wrong = append(wrong, Contradiction{spec.Name, a, err})
+			continue
+		}
+		mine = append(mine, a)
+	}
+	n, more, err := Rebuild(spec, mine)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		i = len(c.nodes)
+		c.byName[spec.Name] = i
+		c.nodes = append(c.nodes, n)
+	} else {
+		for a := range c.nodes[i].Assignments() {
+			delete(c.at, a.Task.ID)
+		}
+		c.nodes[i] = n
+	}
+	for a := range n.Assignments() {
+		c.at[a.Task.ID] = i
+	}
+	return append(wrong, more...), nil
+}
+
+// Remove takes a node out of the cluster, with the tasks on it, and reports
+// whether it was there. The order of the others stays.
+func (c *Cluster) Remove(name string) bool {
+	i, known := c.byName[name]
+	if !known {
+		return false
+	}
+	c.nodes = slices.Delete(c.nodes, i, i+1)
+	clear(c.byName)
+	clear(c.at)
+	for i, n := range c.nodes {
+		c.byName[n.Name()] = i
+		for a := range n.Assignments() {
+			c.at[a.Task.ID] = i
+		}
+	}
+	return true
+}
+
+// The keys of a Kubernetes node's allocatable amounts that Allocatable reads.
+const (
+	keyCPU    = "cpu"
+	keyMemory = "memory"
+	keyGPU    = "nvidia.com/gpu"
+	prefixMIG = "nvidia.com/mig-"
+)
+
+// Allocatable returns a node's capacity from the amounts that Kubernetes
+// publishes: "cpu" in milli-vCPU, "memory" in bytes (rounded down to MiB) and
+// "nvidia.com/gpu" as a count of uncut GPUs, each with the given MiB of device
+// memory. Other keys are not looked at, save "nvidia.com/mig-...", which is
+// refused: a count of instances does not say on which GPU and where they are.
+// The error names the key and wraps ErrBadNode.
+func Allocatable(name, model string, deviceMemory int64, amounts map[string]int64) (NodeSpec, error) {
+	var refused []string
+	for key, amount := range amounts {
+		isMIG := strings.HasPrefix(key, prefixMIG) && amount != 0
+		if isMIG || amount < 0 || key == keyGPU && amount > fragmentation.MostGPUs {
+			refused = append(refused, fmt.Sprintf("%s=%d", key, amount))
+		}
+	}
+	if len(refused) > 0 {
+		slices.Sort(refused)
+		return NodeSpec{}, fmt.Errorf("placement: node %q: allocatable %s: %w", name, strings.Join(refused, ", "), ErrBadNode)
+	}
+	spec := NodeSpec{Name: name, CPU: amounts[keyCPU], Memory: amounts[keyMemory] >> 20, Model: model}
+	for range amounts[keyGPU] {
+		spec.GPUs = append(spec.GPUs, GPUSpec{Memory: deviceMemory})
+	}
+	return spec, nil
+}

@@ -1,0 +1,164 @@
+package replay
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gpushare/gpushare/fragmentation"
+	"github.com/gpushare/gpushare/placement"
+)
+
+// Run replays. A bad Config gives an error that names the value and its place
+// and wraps ErrBadConfig; a policy that answers with a spot that cannot be
+// taken, an error that wraps that of placement.Cluster.Place. When the context
+// ends, Run stops before the next decision with an error that wraps ctx.Err().
+func Run(ctx context.Context, cfg Config) (*Result, error) {
+	order, err := cfg.check()
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := placement.NewCluster(cfg.Nodes)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w: %w", err, ErrBadConfig)
+	}
+	r := &run{
+		cfg: &cfg, cluster: cluster, meter: newMeter(cluster, cfg.Value),
+		demands: map[fragmentation.Shape]int64{}, failures: map[placement.Kind]int{},
+	}
+	sum := r.meter.read()
+	if sum.gpus == 0 {
+		return nil, fmt.Errorf("replay: none of %d nodes has a GPU: %w", cluster.Len(), ErrBadConfig)
+	}
+	policy := cfg.Policy(cluster)
+	if policy == nil {
+		return nil, fmt.Errorf("replay: no policy: %w", ErrBadConfig)
+	}
+	r.chooser = placement.NewChooser(cluster, policy)
+	// The empty cluster: what is left is the capacity.
+	r.now.Capacity = sum.left
+	r.cpu = sum.cpu
+	r.result.Cluster = cluster
+	r.sample(0)
+	if err := r.all(ctx, order); err != nil {
+		return nil, err
+	}
+	return &r.result, nil
+}
+
+// run is a replay under way.
+type run struct {
+	cfg      *Config
+	cluster  *placement.Cluster
+	chooser  *placement.Chooser
+	meter    *meter
+	leaving  departures
+	demands  map[fragmentation.Shape]int64
+	failures map[placement.Kind]int
+	cpu      int64  // milli-vCPU of the empty cluster
+	now      Sample // its counts; the rest is measured when a sample is taken
+	result   Result
+}
+
+func (r *run) all(ctx context.Context, order []int) error {
+	if r.cfg.Now != nil {
+		start := r.cfg.Now()
+		defer func() { r.result.Elapsed = r.cfg.Now().Sub(start) }()
+	}
+	pace := max(1, len(order)/100)
+	for sequence, task := range order {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("replay: stopped after %d of %d tasks: %w", sequence, len(order), err)
+		}
+		r.depart(r.cfg.Tasks[task].Arrive)
+		if err := r.arrive(sequence, task); err != nil {
+			return err
+		}
+		if done := sequence + 1; r.cfg.Progress != nil && (done%pace == 0 || done == len(order)) {
+			r.cfg.Progress(done, len(order))
+		}
+	}
+	r.result.Final = r.measure()
+	for _, kind := range slices.Sorted(maps.Keys(r.failures)) {
+		r.result.Failures = append(r.result.Failures, Failure{kind, r.failures[kind]})
+	}
+	return nil
+}
+
+// depart lets the tasks go whose time has come.
+func (r *run) depart(now int64) {
+	for d, ok := r.leaving.due(now); ok; d, ok = r.leaving.due(now) {
+		t := &r.cfg.Tasks[d.task].Task
+		node := r.cluster.Locate(t.ID)
+		r.cluster.Release(t.ID)
+		if r.cfg.Observe != nil {
+			r.cfg.Observe(Event{Time: d.at, Departure: true, Task: t, Node: r.cluster.Node(node.Name())})
+		}
+	}
+}
+
+// arrive offers a task.
+func (r *run) arrive(sequence, task int) error {
+	t := &r.cfg.Tasks[task]
+	group := GroupOf(t.Shape)
+	node, choice := r.chooser.Choose(&t.Task)
+	if node == nil {
+		r.failures[choice.Refusal.Kind]++
+	} else {
+		if err := r.cluster.Place(node.Name(), placement.Assignment{Task: t.Task, Spot: choice.Spot}); err != nil {
+			return fmt.Errorf("replay: task %d: the policy's choice: %w", task, err)
+		}
+		node = r.cluster.Node(node.Name())
+		r.now.Placed++
+		r.result.Accepted[group]++
+		if t.Lifetime > 0 {
+			heap.Push(&r.leaving, departure{t.Arrive + t.Lifetime, sequence, task})
+		}
+	}
+	r.now.Tasks++
+	r.now.Arrived += r.demand(t.Shape)
+	r.result.Offered[group]++
+	if r.cfg.Observe != nil {
+		r.cfg.Observe(Event{Time: t.Arrive, Task: &t.Task, Node: node, Choice: choice})
+	}
+	r.sample(100 * r.now.Arrived / r.now.Capacity)
+	return nil
+}
+
+func (r *run) demand(shape fragmentation.Shape) int64 {
+	d, found := r.demands[shape]
+	if !found {
+		d = Demand(r.cluster, shape)
+		r.demands[shape] = d
+	}
+	return d
+}
+
+// sample takes the samples that are due up to a percent.
+func (r *run) sample(percent int64) {
+	most := int64(r.cfg.Percents)
+	if most == 0 {
+		most = defaultPercents
+	}
+	missing := min(percent, most) + 1 - int64(len(r.result.Samples))
+	if missing <= 0 {
+		return
+	}
+	s := r.measure()
+	for range missing {
+		r.result.Samples = append(r.result.Samples, s)
+	}
+}
+
+// measure returns the sample of this moment.
+func (r *run) measure() Sample {
+	sum := r.meter.read()
+	s := r.now
+	s.Allocated = s.Capacity - sum.left
+	s.CPU = r.cpu - sum.cpu
+	s.GPUsInUse = sum.gpus - sum.idle
+	s.Fragment = r.meter.fragment()
+	return s
+}

@@ -1,0 +1,106 @@
+// Command fleet schedules tasks onto a fleet of shared GPUs under several
+// placement policies and shows what each was worth: a table, a picture, and the
+// MIG instances of the best one created on simulated GPUs.
+//
+//	fleet
+//	fleet -nodes openb_node_list_gpu_node.csv -tasks openb_pod_list_default.csv -seeds 10
+//
+// Its exit status is 0 when done, 1 when the books of the scheduler and the
+// devices disagree, and 2 for bad usage or input; the error then goes to
+// standard error. Interrupted, it ends with 130.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+)
+
+// The exit statuses.
+const (
+	exitDone        = 0
+	exitNo          = 1
+	exitBad         = 2
+	exitInterrupted = 130 // as a shell reports it
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run is the whole program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return exitDone
+	}
+	var r *report
+	if err == nil {
+		r, err = work(ctx, o, stderr)
+	}
+	if err == nil && o.json {
+		err = r.writeJSON(stdout)
+	} else if err == nil {
+		r.writeText(stdout, o)
+	}
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "fleet: interrupted")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintf(stderr, "fleet: %v\n", err)
+		return exitBad
+	default:
+		return r.status()
+	}
+}
+
+// work does what the options ask for.
+func work(ctx context.Context, o options, stderr io.Writer) (*report, error) {
+	s, err := newScenario(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := canPlot(o.plot); err != nil {
+		return nil, err
+	}
+	bar := newProgress(stderr, 100*len(o.policies)*len(o.seeds))
+	outcomes, err := measure(ctx, o, s, bar.add)
+	bar.close()
+	if err != nil {
+		return nil, err
+	}
+	r := &report{Schema: schema, Policies: outcomes}
+	if o.plot != "" {
+		var curves []curve
+		for _, p := range outcomes {
+			curves = append(curves, p.curve)
+		}
+		if r.Pictures, err = writePlot(o.plot, s.title, curves); err != nil {
+			return nil, err
+		}
+	}
+	last := outcomes[len(outcomes)-1]
+	if i := slices.IndexFunc(outcomes, func(p outcome) bool { return p.Name == fgdName }); i >= 0 {
+		last = outcomes[i]
+	}
+	done, err := carryOut(ctx, last.final)
+	if err != nil {
+		return nil, fmt.Errorf("carry out what %s decided: %w", last.Name, err)
+	}
+	if done.GPUs > 0 {
+		done.Policy, done.Seed = last.Name, o.seeds[0]
+		r.CarriedOut = done
+	}
+	return r, nil
+}

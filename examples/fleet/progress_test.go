@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestProgressInFile wants a line now and then, and none from a short run.
+func TestProgressInFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := newProgress(&out, 200)
+		for range 100 {
+			p.add("random", 1)
+			time.Sleep(10 * time.Millisecond)
+		}
+		assert.Empty(t, out.String(), "a second")
+		for range 50 {
+			p.add("fgd", 2)
+			time.Sleep(time.Second)
+		}
+		p.close()
+		lines := bytes.Count(out.Bytes(), []byte("\n"))
+		assert.InDelta(t, 10, lines, 1, "one in five seconds")
+		assert.Contains(t, out.String(), "fleet: 55 % done, now fgd\n")
+	})
+}

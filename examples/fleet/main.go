@@ -19,6 +19,8 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+
+	"github.com/gpushare/gpushare/examples/internal/progress"
 )
 
 // The exit statuses.
@@ -74,9 +76,9 @@ func work(ctx context.Context, o options, stderr io.Writer) (*report, error) {
 	if err := canPlot(o.plot); err != nil {
 		return nil, err
 	}
-	bar := newProgress(stderr, 100*len(o.policies)*len(o.seeds))
-	outcomes, err := measure(ctx, o, s, bar.add)
-	bar.close()
+	bar := progress.New(stderr, "fleet", 100*len(o.policies)*len(o.seeds))
+	outcomes, err := measure(ctx, o, s, bar.Add)
+	bar.Close()
 	if err != nil {
 		return nil, err
 	}

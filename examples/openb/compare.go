@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"sync/atomic"
 	"time"
 
+	"github.com/gpushare/gpushare/examples/internal/progress"
 	"github.com/gpushare/gpushare/placement"
 	"github.com/gpushare/gpushare/placement/replay"
 	"github.com/gpushare/gpushare/placement/replay/openb"
@@ -32,8 +32,8 @@ type outcome struct {
 	elapsed   time.Duration
 }
 
-// compare runs all jobs and says on progress how far it is.
-func compare(ctx context.Context, o options, progress io.Writer) (report, error) {
+// compare runs all jobs and says on stderr how far it is.
+func compare(ctx context.Context, o options, stderr io.Writer) (report, error) {
 	g, all, err := jobs(o)
 	if err != nil {
 		return report{}, err
@@ -47,12 +47,9 @@ func compare(ctx context.Context, o options, progress io.Writer) (report, error)
 	for _, j := range all {
 		runs += len(j.seeds)
 	}
-	var done atomic.Int64
 	start := time.Now()
-	say := func(format string, args ...any) {
-		fmt.Fprintf(progress, "\r%-60s", fmt.Sprintf(format, args...)+fmt.Sprintf(", %.0f s", time.Since(start).Seconds()))
-	}
-	defer fmt.Fprintf(progress, "\r%60s\r", "")
+	bar := progress.New(stderr, "openb", runs)
+	defer bar.Close()
 	var tasks []placement.Task
 	for i, j := range all {
 		if i == 0 || j.trace != all[i-1].trace {
@@ -62,7 +59,7 @@ func compare(ctx context.Context, o options, progress io.Writer) (report, error)
 		}
 		outcomes, err := replay.Seeds(ctx, j.seeds, o.parallel, func(ctx context.Context, seed int64) (outcome, error) {
 			out, err := one(ctx, g, nodes, tasks, j, seed)
-			say("%d of %d runs: %s %s", done.Add(1), runs, j.trace, j.policy)
+			bar.Add(j.trace+" "+j.policy, 1)
 			return out, err
 		})
 		if err != nil {
@@ -71,7 +68,6 @@ func compare(ctx context.Context, o options, progress io.Writer) (report, error)
 		r.add(outcomes)
 	}
 	if o.wantsRandom() {
-		say("%d of %d runs: mean of %s", done.Load(), runs, randomPolicy)
 		if r.Random, err = random(ctx, o, nodes); err != nil {
 			return report{}, fmt.Errorf("%s: %w", randomPolicy, err)
 		}

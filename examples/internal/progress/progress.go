@@ -1,4 +1,5 @@
-package main
+// Package progress shows how far a program is.
+package progress
 
 import (
 	"fmt"
@@ -11,12 +12,13 @@ import (
 	"golang.org/x/term"
 )
 
-// progress tells how far the runs are: with a bar where a person looks on, with
+// Progress tells how far a program is: with a bar where a person looks on, with
 // a line now and then where the output goes to a file. It is safe for
 // concurrent use.
-type progress struct {
+type Progress struct {
 	mu    sync.Mutex
 	out   io.Writer
+	name  string                   // of the program
 	bar   *progressbar.ProgressBar // nil: lines
 	total int
 	done  int
@@ -26,9 +28,9 @@ type progress struct {
 // between is the time between two lines.
 const between = 5 * time.Second
 
-// newProgress returns a progress of a number of steps.
-func newProgress(out io.Writer, total int) *progress {
-	p := &progress{out: out, total: total, last: time.Now()}
+// New returns the progress of the named program over a number of steps.
+func New(out io.Writer, name string, total int) *Progress {
+	p := &Progress{out: out, name: name, total: total, last: time.Now()}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(out),
@@ -41,24 +43,24 @@ func newProgress(out io.Writer, total int) *progress {
 	return p
 }
 
-// add says that so many more steps are done, the last of them for a policy.
-func (p *progress) add(policy string, steps int) {
+// Add says that so many more steps are done, and what the last was for.
+func (p *Progress) Add(what string, steps int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done += steps
 	if p.bar != nil {
-		p.bar.Describe(fmt.Sprintf("%-13s", policy))
+		p.bar.Describe(fmt.Sprintf("%-16s", what))
 		_ = p.bar.Add(steps) // a bar that cannot be drawn is no reason to stop
 		return
 	}
 	if now := time.Now(); now.Sub(p.last) >= between {
 		p.last = now
-		fmt.Fprintf(p.out, "fleet: %d %% done, now %s\n", 100*p.done/p.total, policy)
+		fmt.Fprintf(p.out, "%s: %d %% done, now %s\n", p.name, 100*p.done/max(p.total, 1), what)
 	}
 }
 
-// close takes the bar away.
-func (p *progress) close() {
+// Close takes the bar away.
+func (p *Progress) Close() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}

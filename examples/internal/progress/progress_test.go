@@ -1,4 +1,4 @@
-package main
+package progress_test
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/gpushare/gpushare/examples/internal/progress"
 )
 
 // TestProgressInFile wants a line now and then, and none from a short run.
@@ -14,17 +16,17 @@ func TestProgressInFile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := newProgress(&out, 200)
+		p := progress.New(&out, "fleet", 200)
 		for range 100 {
-			p.add("random", 1)
+			p.Add("random", 1)
 			time.Sleep(10 * time.Millisecond)
 		}
 		assert.Empty(t, out.String(), "a second")
 		for range 50 {
-			p.add("fgd", 2)
+			p.Add("fgd", 2)
 			time.Sleep(time.Second)
 		}
-		p.close()
+		p.Close()
 		lines := bytes.Count(out.Bytes(), []byte("\n"))
 		assert.InDelta(t, 10, lines, 1, "one in five seconds")
 		assert.Contains(t, out.String(), "fleet: 55 % done, now fgd\n")

@@ -8,7 +8,7 @@
 // Here the hardware's cuts are plain Go values, so that a choice can be judged
 // by what it makes impossible.
 //
-//	programs     examples/fleet, examples/migplan
+//	programs     examples/fleet, examples/migplan, examples/openb
 //	                │
 //	                ▼
 //	experiments  placement/replay/openb ─► placement/replay
@@ -42,13 +42,14 @@
 // an effect. Decisions are pure: the same input gives the same output in the
 // same order, randomness comes from the caller's seed, and time is passed in.
 // Effects take a context and are checked by reading back. Amounts are integers:
-// milli-GPU (1000 is one GPU), milli-vCPU, MiB. No input makes a package panic;
-// an error names the offending value and where it stands, and nothing has
-// changed when one is returned, unless it says what is left.
+// milli-GPU (1000 is one GPU), milli-vCPU, MiB. No value makes a package panic (a
+// nil pointer or interface may, where nothing else is said). An error names the
+// offending value and where it stands, and nothing has changed when one is
+// returned, unless it says what is left.
 //
 // The rule people get wrong: free capacity in sum says nothing about what fits.
-// Two halves of two GPUs are not a GPU, and six free memory slices take no
-// 4g.20gb when the first of them is taken.
+// Two halves of two GPUs are not a GPU, and seven free memory slices of eight
+// take no 4g.20gb if the first is the one that is taken.
 //
 // Only mig/device and nvmlfake need cgo, since go-nvml does; neither needs a GPU
 // or a driver to be built or tested. All else is pure Go for any system.

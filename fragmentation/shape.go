@@ -60,7 +60,7 @@ func (s Shape) Validate() error {
 		if err != nil {
 			return fmt.Errorf("fragmentation: profile: %w: %w", err, ErrBadShape)
 		}
-		if name.ComputeSlices != name.Slices || name.String() != s.Profile {
+		if name.ComputeSlices != name.GPUSlices || name.String() != s.Profile {
 			return bad("profile", s.Profile, "is not the canonical name of a GPU instance")
 		}
 	case s.GPUs == 0:

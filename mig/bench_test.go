@@ -63,7 +63,7 @@ func BenchmarkFreeStarts(b *testing.B) {
 			var free mig.Mask
 			for start := range p.Starts.All() {
 				if addable(set, placed{p, start}) {
-					free |= mig.Slices(start)
+					free |= mig.MaskOf(start)
 				}
 			}
 		}
@@ -96,7 +96,7 @@ func BenchmarkLayouts(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n = 0
-			for range m.Layouts() {
+			for range m.Layouts(nil) {
 				n++
 			}
 		}
@@ -115,6 +115,6 @@ func BenchmarkCensus(b *testing.B) {
 	m := lookup(b, "a100-40gb")
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = m.Census()
+		_ = m.Census(nil)
 	}
 }

@@ -34,12 +34,12 @@ func TestCasesFit(t *testing.T) {
 		{
 			"02 seven compute slices of seven, memory full", "a100-40gb", "",
 			mig.Demand{"1g.10gb": 4, "1g.5gb": 3},
-			nil, mig.Memory,
+			nil, mig.LimitMemory,
 		},
 		{
 			"02 no 1g beside four of double memory", "a100-40gb", "1g.10gb@0 1g.10gb@2 1g.10gb@4 1g.10gb@6",
 			mig.Demand{"1g.5gb": 1},
-			nil, mig.Memory,
+			nil, mig.LimitMemory,
 		},
 		{
 			"02 two 1g beside three of double memory", "a100-40gb", "",
@@ -65,7 +65,7 @@ func TestCasesFit(t *testing.T) {
 		{
 			"07 a 1g below 6 makes three 2g impossible", "a100-40gb", "1g.5gb@3",
 			mig.Demand{"2g.10gb": 3},
-			nil, mig.Position,
+			nil, mig.LimitPosition,
 		},
 		{
 			"09 a placement may end at the last slice", "a100-40gb", "",
@@ -102,7 +102,7 @@ func TestCasesFit(t *testing.T) {
 			if c.all == nil {
 				var no *mig.FitError
 				require.ErrorAs(t, err, &no)
-				assert.Equal(t, c.why, no.Kind)
+				assert.Equal(t, c.why, no.Limit)
 				return
 			}
 			require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestCasesNamesFromMemory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := mig.Name{ComputeSlices: c.slices, Slices: c.slices, MemoryGB: mig.MemoryGB(c.instance, c.total)}
+			n := mig.Name{ComputeSlices: c.slices, GPUSlices: c.slices, MemoryGB: mig.MemoryGB(c.instance, c.total)}
 			assert.Equal(t, c.want, n.String())
 			assert.NotEqual(t, c.wrong, n.String())
 		})
@@ -299,11 +299,11 @@ func TestCase45PlacementsAndInstances(t *testing.T) {
 	t.Parallel()
 	m := lookup(t, "a100-40gb")
 	media := profile(t, m, "1g.5gb+me")
-	assert.Equal(t, mig.Slices(0, 1, 2, 3, 4, 5, 6), media.Starts)
+	assert.Equal(t, mig.MaskOf(0, 1, 2, 3, 4, 5, 6), media.Starts)
 	assert.Equal(t, 1, media.MaxInstances)
 	assert.Equal(t, 1, m.Empty().Remaining(media))
 	whole := profile(t, m, "7g.40gb")
-	assert.Equal(t, mig.Slices(0), whole.Starts)
+	assert.Equal(t, mig.MaskOf(0), whole.Starts)
 	assert.Equal(t, 8, whole.Size)
 }
 

@@ -12,8 +12,9 @@
 //	4g.20gb        x--------------                    4 slices
 //	7g.40gb        x------------------------------    8 slices
 //
-// So a full 3g.20gb at 4 leaves room for three 1g.5gb and a hole at slice 7 is
-// never worth anything: where an instance goes decides what fits later.
+// So a 3g.20gb at 4 leaves room for four 1g.5gb beside it, and one at 0 for
+// three, with a compute slice that nothing can use: where an instance goes
+// decides what fits later.
 //
 // The nouns: a [Model] is the table of one GPU model, a [Profile] one row of
 // it, an [Instance] a profile at a start, a [Layout] the instances on one GPU
@@ -26,10 +27,11 @@
 // and where would the driver put an instance if nobody says
 // ([Layout.DefaultStart]).
 //
-// The rule people get wrong: adding up slices, or the numbers in profile
-// names, does not tell whether a set fits. 4 x 1g.10gb + 3 x 1g.5gb is seven
-// compute slices of seven and cannot be placed; 1g.5gb at 0 makes 4g.20gb
-// impossible though six slices are free.
+// The rule people get wrong: compute slices, or the numbers in profile names, do
+// not tell whether a set fits. 4 x 1g.10gb + 3 x 1g.5gb is seven compute slices
+// of seven, but eleven memory slices of eight. And once something stands there no
+// sum tells: one 1g.5gb at 0 makes 4g.20gb impossible, though seven memory slices
+// and six compute slices are free.
 //
 // Everything here is pure, deterministic and safe for concurrent use: no
 // device, no cgo, no file. Tables are Go literals with source and confidence;

@@ -5,13 +5,12 @@ import (
 	"iter"
 )
 
-// Layouts iterates over every layout that can be built of the given profiles,
-// the empty one left out; without profiles, of all plain ones. The order is
-// fixed: by what begins at the lowest memory slice, then at the next.
+// Layouts iterates over every layout that can be built of the given profiles
+// (nil: of all plain ones), the empty one left out. The order is fixed: by what begins at the lowest memory slice, then at the next.
 //
 // With all plain profiles there are 722 on GPUs of 8 memory slices, 25 on the
 // 4 of an A30 and 25 on the 12 of an RTX PRO 6000.
-func (m *Model) Layouts(profiles ...Profile) iter.Seq[Layout] {
+func (m *Model) Layouts(profiles []Profile) iter.Seq[Layout] {
 	positions := m.positions(profiles)
 	return func(yield func(Layout) bool) {
 		m.enumerate(m.Empty(), 0, positions, yield)
@@ -38,7 +37,7 @@ func (m *Model) enumerate(l Layout, from int, positions []int, yield func(Layout
 func (m *Model) positions(profiles []Profile) []int {
 	var positions []int
 	for i, p := range m.spec.Profiles {
-		if len(profiles) == 0 && p.Attrs == 0 {
+		if profiles == nil && p.Attrs == 0 {
 			positions = append(positions, i)
 		}
 		for _, q := range profiles {
@@ -51,9 +50,9 @@ func (m *Model) positions(profiles []Profile) []int {
 	return positions
 }
 
-// Maximal reports whether no instance of the given profiles can be added;
-// without profiles, of the plain ones.
-func (l Layout) Maximal(profiles ...Profile) bool {
+// Maximal reports whether no instance of the given profiles (nil: of the plain
+// ones) can be added.
+func (l Layout) Maximal(profiles []Profile) bool {
 	if l.model == nil {
 		return false
 	}
@@ -75,16 +74,15 @@ type Census struct {
 	Multisets            int // different multisets in all
 }
 
-// Census counts the layouts of the given profiles; without profiles, of all
-// plain ones.
-func (m *Model) Census(profiles ...Profile) Census {
+// Census counts the layouts of the given profiles (nil: of all plain ones).
+func (m *Model) Census(profiles []Profile) Census {
 	var c Census
 	all, maximal := map[string]Demand{}, map[string]bool{}
-	for l := range m.Layouts(profiles...) {
+	for l := range m.Layouts(profiles) {
 		c.PlacedSets++
 		d := l.Demand()
 		all[d.String()] = d
-		if l.Maximal(profiles...) {
+		if l.Maximal(profiles) {
 			c.MaximalSets++
 			maximal[d.String()] = true
 		}

@@ -44,16 +44,16 @@ func (e *ProfileError) Unwrap() error { return ErrUnknownProfile }
 type ConflictError struct {
 	Model *Model
 	A, B  Instance
-	Why   Limit // Position: they overlap; Count or Media: too many of a kind
+	Limit Limit // LimitPosition: they overlap; LimitCount or LimitMedia: too many of a kind
 }
 
 // Error names both instances and what they compete for.
 func (e *ConflictError) Error() string {
 	what := "overlap"
-	switch e.Why {
-	case Count:
+	switch e.Limit {
+	case LimitCount:
 		what = "exceed the instances allowed of that profile"
-	case Media:
+	case LimitMedia:
 		what = "compete for media engines"
 	default:
 	}

@@ -66,7 +66,7 @@ func TestErrors(t *testing.T) {
 
 	var conflict *mig.ConflictError
 	require.ErrorAs(t, second(full.With(small, 3)), &conflict)
-	assert.Equal(t, mig.Position, conflict.Why)
+	assert.Equal(t, mig.LimitPosition, conflict.Limit)
 	assert.Equal(t, "7g.40gb@0", conflict.A.String())
 	assert.Equal(t, "1g.5gb@3", conflict.B.String())
 }

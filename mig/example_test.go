@@ -86,11 +86,11 @@ func ExampleLayout_Fit() {
 	_, err = have.Fit(mig.Demand{"4g.20gb": 1})
 	var no *mig.FitError
 	if errors.As(err, &no) {
-		fmt.Println(no.Kind, "-", no.Detail)
+		fmt.Println(no.Limit, "-", no.Detail)
 	}
 	_, err = m.Empty().Fit(mig.Demand{"1g.10gb": 4, "1g.5gb": 3})
 	if errors.As(err, &no) {
-		fmt.Println(no.Kind, "-", no.Detail)
+		fmt.Println(no.Limit, "-", no.Detail)
 	}
 	// Output:
 	// 2g.10gb@0 1g.5gb@3 3g.20gb@4 <nil>
@@ -156,12 +156,12 @@ func ExampleModel_Layouts() {
 		fmt.Println(err)
 		return
 	}
-	for l := range m.Layouts() {
-		if l.Maximal() {
+	for l := range m.Layouts(nil) {
+		if l.Maximal(nil) {
 			fmt.Println(l)
 		}
 	}
-	c := m.Census()
+	c := m.Census(nil)
 	fmt.Println(c.PlacedSets, "layouts of", c.Multisets, "demands")
 	// Output:
 	// 1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3
@@ -174,7 +174,7 @@ func ExampleModel_Layouts() {
 
 func ExampleParseName() {
 	n, err := mig.ParseName("1c.3g.20gb+me")
-	fmt.Println(n.ComputeSlices, n.Slices, n.MemoryGB, n.Attrs, err)
+	fmt.Println(n.ComputeSlices, n.GPUSlices, n.MemoryGB, n.Attrs, err)
 	_, err = mig.ParseName("2c.1g.5gb")
 	fmt.Println(err)
 	// Output:

@@ -11,12 +11,12 @@ type Limit uint8
 
 // The limits, in the order in which they are named when several bind.
 const (
-	noLimit  Limit = iota
-	Memory         // more memory slices than the GPU has
-	Compute        // more compute slices than the GPU has
-	Count          // more instances of a profile than the driver allows
-	Media          // more media engines than the GPU has
-	Position       // slices enough, but no legal starts for all
+	noLimit       Limit = iota
+	LimitMemory         // more memory slices than the GPU has
+	LimitCompute        // more compute slices than the GPU has
+	LimitCount          // more instances of a profile than the driver allows
+	LimitMedia          // more media engines than the GPU has
+	LimitPosition       // slices enough, but no legal starts for all
 )
 
 // String returns "memory", "compute", "count", "media" or "position".
@@ -32,25 +32,27 @@ func (l Limit) String() string {
 type FitError struct {
 	Have   Layout
 	Want   Demand
-	Kind   Limit  // the first limit that alone makes it impossible
+	Limit  Limit  // the first limit that alone makes it impossible
 	Detail string // the figures, for people
 }
 
 // Error names the demand, what is there, and the limit.
 func (e *FitError) Error() string {
-	return fmt.Sprintf("mig: %s does not fit on %s beside %q: %s: %s", e.Want, e.Have.model, e.Have, e.Kind, e.Detail)
+	return fmt.Sprintf("mig: %s does not fit on %s beside %q: %s: %s", e.Want, e.Have.model, e.Have, e.Limit, e.Detail)
 }
 
 // Unwrap returns ErrNoFit.
 func (e *FitError) Unwrap() error { return ErrNoFit }
 
 // Fit returns the layout that holds what is there, unmoved, and the demand
-// besides. Of the layouts that do, it is the one that leaves the most
-// FreePairs, and of those the one with the lowest starts of what was added,
-// largest profile first (by memory slices, then in table order). The search is exact and has no budget: an error means that no
-// layout exists (a *FitError, which wraps ErrNoFit and names the limit) or that
-// the demand is no question (ErrUnknownProfile, ErrBadName, or ErrBadDemand for
-// a negative count).
+// besides. Of the layouts that do, it is the one that leaves the most FreePairs,
+// and of those the one with the lowest starts of what was added, largest profile
+// first (by memory slices, then in table order).
+//
+// The search is exact and has no budget: an error means that no layout exists (a
+// *FitError, which wraps ErrNoFit and names the limit) or that there was no
+// question (ErrUnknownProfile, ErrBadName, ErrBadDemand for a negative count,
+// ErrUnknownGeometry or, for the zero Layout, ErrUnknownModel).
 //
 // It costs microseconds: a GPU holds at most seven instances.
 func (l Layout) Fit(want Demand) (Layout, error) {
@@ -65,7 +67,7 @@ func (l Layout) Fit(want Demand) (Layout, error) {
 		return Layout{}, err
 	}
 	if kind, detail := l.limit(counts); kind != noLimit {
-		return Layout{}, &FitError{Have: l, Want: want, Kind: kind, Detail: detail}
+		return Layout{}, &FitError{Have: l, Want: want, Limit: kind, Detail: detail}
 	}
 	s := search{best: -1}
 	for i, n := range counts {
@@ -80,7 +82,7 @@ func (l Layout) Fit(want Demand) (Layout, error) {
 	s.place(l, 0, 0)
 	if s.best < 0 {
 		detail := "no choice of legal starts holds them all"
-		return Layout{}, &FitError{Have: l, Want: want, Kind: Position, Detail: detail}
+		return Layout{}, &FitError{Have: l, Want: want, Limit: LimitPosition, Detail: detail}
 	}
 	return s.found, nil
 }
@@ -147,21 +149,21 @@ func (l Layout) limit(counts []int) (Limit, string) {
 		compute += n * spec.Profiles[i].ComputeSlices
 	}
 	if memory > spec.MemorySlices {
-		return Memory, fmt.Sprintf("%d memory slices needed in all, the GPU has %d", memory, spec.MemorySlices)
+		return LimitMemory, fmt.Sprintf("%d memory slices needed in all, the GPU has %d", memory, spec.MemorySlices)
 	}
 	if compute > spec.ComputeSlices {
-		return Compute, fmt.Sprintf("%d compute slices needed in all, the GPU has %d", compute, spec.ComputeSlices)
+		return LimitCompute, fmt.Sprintf("%d compute slices needed in all, the GPU has %d", compute, spec.ComputeSlices)
 	}
 	for i, n := range total {
 		if p := spec.Profiles[i]; n > p.MaxInstances && counts[i] > 0 {
-			return Count, fmt.Sprintf("%d of %s needed in all, the driver allows %d", n, p.Name, p.MaxInstances)
+			return LimitCount, fmt.Sprintf("%d of %s needed in all, the driver allows %d", n, p.Name, p.MaxInstances)
 		}
 	}
 	for i, n := range total {
 		for j, k := range total[:i] {
 			p, q := spec.Profiles[i], spec.Profiles[j]
 			if n > 0 && k > 0 && !p.Attrs.compatible(q.Attrs) {
-				return Media, fmt.Sprintf("%s and %s compete for media engines", q.Name, p.Name)
+				return LimitMedia, fmt.Sprintf("%s and %s compete for media engines", q.Name, p.Name)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func checkFit(t require.TestingT, u *universe, have mig.Layout, want mig.Demand)
 	if !errors.As(err, &no) || got != (mig.Layout{}) || no.Have != have || no.Detail == "" {
 		require.Fail(t, "wrong refusal", "%s beside %s: got %s, %v", want, have, got, err)
 	}
-	if kind := limit(have, want); no.Kind != kind {
+	if kind := limit(have, want); no.Limit != kind {
 		require.Fail(t, "wrong limit", "%s beside %s: want %s, got %v", want, have, kind, err)
 	}
 }
@@ -121,17 +121,17 @@ func TestFitLimits(t *testing.T) {
 		kind        mig.Limit
 		detail      string
 	}{
-		{"memory before compute", "a100-40gb", nil, mig.Demand{"1g.5gb": 9}, mig.Memory, "9 memory slices needed in all, the GPU has 8"},
-		{"compute before count", "a100-40gb", nil, mig.Demand{"1g.5gb": 8}, mig.Compute, "8 compute slices needed in all, the GPU has 7"},
-		{"memory with what is there", "a100-40gb", []string{"3g.20gb@4"}, mig.Demand{"3g.20gb": 1, "1g.10gb": 2}, mig.Memory, "12 memory slices needed in all, the GPU has 8"},
-		{"count", "a100-40gb", nil, mig.Demand{"1g.5gb+me": 2}, mig.Count, "2 of 1g.5gb+me needed in all, the driver allows 1"},
-		{"count with what is there", "a100-40gb", []string{"1g.5gb+me@0"}, mig.Demand{"1g.5gb+me": 1}, mig.Count, "2 of 1g.5gb+me needed in all, the driver allows 1"},
-		{"count of 2g", "a100-40gb", nil, mig.Demand{"2g.10gb": 4}, mig.Compute, "8 compute slices needed in all, the GPU has 7"},
-		{"media", "a30-24gb", []string{"2g.12gb+me@0"}, mig.Demand{"1g.6gb+me": 1}, mig.Media, "1g.6gb+me and 2g.12gb+me compete for media engines"},
-		{"media of a plain one", "rtx-pro-6000-96gb", []string{"1g.24gb+me.all@0"}, mig.Demand{"1g.24gb": 1}, mig.Media, "1g.24gb and 1g.24gb+me.all compete for media engines"},
-		{"position", "a100-40gb", []string{"1g.5gb@0"}, mig.Demand{"4g.20gb": 1}, mig.Position, "no choice of legal starts holds them all"},
+		{"memory before compute", "a100-40gb", nil, mig.Demand{"1g.5gb": 9}, mig.LimitMemory, "9 memory slices needed in all, the GPU has 8"},
+		{"compute before count", "a100-40gb", nil, mig.Demand{"1g.5gb": 8}, mig.LimitCompute, "8 compute slices needed in all, the GPU has 7"},
+		{"memory with what is there", "a100-40gb", []string{"3g.20gb@4"}, mig.Demand{"3g.20gb": 1, "1g.10gb": 2}, mig.LimitMemory, "12 memory slices needed in all, the GPU has 8"},
+		{"count", "a100-40gb", nil, mig.Demand{"1g.5gb+me": 2}, mig.LimitCount, "2 of 1g.5gb+me needed in all, the driver allows 1"},
+		{"count with what is there", "a100-40gb", []string{"1g.5gb+me@0"}, mig.Demand{"1g.5gb+me": 1}, mig.LimitCount, "2 of 1g.5gb+me needed in all, the driver allows 1"},
+		{"count of 2g", "a100-40gb", nil, mig.Demand{"2g.10gb": 4}, mig.LimitCompute, "8 compute slices needed in all, the GPU has 7"},
+		{"media", "a30-24gb", []string{"2g.12gb+me@0"}, mig.Demand{"1g.6gb+me": 1}, mig.LimitMedia, "1g.6gb+me and 2g.12gb+me compete for media engines"},
+		{"media of a plain one", "rtx-pro-6000-96gb", []string{"1g.24gb+me.all@0"}, mig.Demand{"1g.24gb": 1}, mig.LimitMedia, "1g.24gb and 1g.24gb+me.all compete for media engines"},
+		{"position", "a100-40gb", []string{"1g.5gb@0"}, mig.Demand{"4g.20gb": 1}, mig.LimitPosition, "no choice of legal starts holds them all"},
 		{"position on an empty GPU", "a100-40gb", nil, mig.Demand{"3g.20gb": 1, "1g.10gb": 2, "1g.5gb": 0, "2g.10gb": 0}, 0, ""},
-		{"far too many", "a100-40gb", nil, mig.Demand{"7g.40gb": 1 << 62, "1g.5gb": 1 << 62}, mig.Memory, "9000 memory slices needed in all, the GPU has 8"},
+		{"far too many", "a100-40gb", nil, mig.Demand{"7g.40gb": 1 << 62, "1g.5gb": 1 << 62}, mig.LimitMemory, "9000 memory slices needed in all, the GPU has 8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +146,7 @@ func TestFitLimits(t *testing.T) {
 			assert.Equal(t, mig.Layout{}, got)
 			var no *mig.FitError
 			require.ErrorAs(t, err, &no)
-			assert.Equal(t, &mig.FitError{Have: have, Want: c.want, Kind: c.kind, Detail: c.detail}, no)
+			assert.Equal(t, &mig.FitError{Have: have, Want: c.want, Limit: c.kind, Detail: c.detail}, no)
 			assert.Contains(t, err.Error(), c.kind.String()+": "+c.detail)
 			assert.Contains(t, err.Error(), c.model)
 		})
@@ -195,8 +195,8 @@ func TestFitOfNothing(t *testing.T) {
 func TestLimitString(t *testing.T) {
 	t.Parallel()
 	for l, want := range map[mig.Limit]string{
-		0: "none", mig.Memory: "memory", mig.Compute: "compute", mig.Count: "count", mig.Media: "media",
-		mig.Position: "position", 200: "unknown",
+		0: "none", mig.LimitMemory: "memory", mig.LimitCompute: "compute", mig.LimitCount: "count", mig.LimitMedia: "media",
+		mig.LimitPosition: "position", 200: "unknown",
 	} {
 		assert.Equal(t, want, l.String())
 	}

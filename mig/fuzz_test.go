@@ -21,7 +21,7 @@ func FuzzParseName(f *testing.F) {
 			assert.Zero(t, n)
 			return
 		}
-		assert.NotZero(t, n.Slices)
+		assert.NotZero(t, n.GPUSlices)
 		again, err := mig.ParseName(n.String())
 		require.NoError(t, err)
 		assert.Equal(t, n, again)

@@ -139,10 +139,10 @@ func genInstances(t *rapid.T, m *mig.Model) []mig.Instance {
 // genName draws any name that the grammar allows.
 func genName(t *rapid.T) mig.Name {
 	n := mig.Name{
-		Slices:   rapid.IntRange(1, 8).Draw(t, "slices"),
-		MemoryGB: rapid.IntRange(0, 9999).Draw(t, "memory"),
+		GPUSlices: rapid.IntRange(1, 8).Draw(t, "slices"),
+		MemoryGB:  rapid.IntRange(0, 9999).Draw(t, "memory"),
 	}
-	n.ComputeSlices = rapid.IntRange(1, n.Slices).Draw(t, "compute")
+	n.ComputeSlices = rapid.IntRange(1, n.GPUSlices).Draw(t, "compute")
 	if rapid.Bool().Draw(t, "no media") {
 		n.Attrs = mig.NoMedia
 	} else {

@@ -84,7 +84,7 @@ func items(s string) []string {
 }
 
 // String returns the form that ParseDemand reads, in the order of names,
-// without zero counts.
+// without zero counts. Counts below 0 or above 999 are written but not read.
 func (d Demand) String() string {
 	var items []string
 	for _, name := range d.names() {

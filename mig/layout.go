@@ -21,8 +21,8 @@ type Layout struct {
 // Empty returns the layout without instances.
 func (m *Model) Empty() Layout { return Layout{model: m} }
 
-// Layout returns the layout that holds the given instances. If they cannot
-// stand together the error is Validate's.
+// Layout returns the layout that holds the given instances, in any order. The
+// error is that of Validate.
 func (m *Model) Layout(instances ...Instance) (Layout, error) {
 	if err := m.Validate(instances...); err != nil {
 		return Layout{}, err
@@ -39,9 +39,10 @@ func (m *Model) Layout(instances ...Instance) (Layout, error) {
 }
 
 // Validate says whether the instances can stand together on one GPU. The error
-// wraps ErrUnknownProfile, ErrIllegalStart (with the legal starts),
-// ErrBadInstance (a size that is not the profile's) or is a *ConflictError
-// that names the first pair that cannot stand together, in the order given.
+// wraps ErrBadName, ErrUnknownProfile, ErrIllegalStart (with the legal starts),
+// ErrBadInstance (a size that is not the profile's), ErrUnknownGeometry, or is a
+// *ConflictError that names the first pair that cannot stand together, in the
+// order given.
 func (m *Model) Validate(instances ...Instance) error {
 	if err := m.geometry(); err != nil {
 		return err
@@ -63,11 +64,11 @@ func (m *Model) Validate(instances ...Instance) error {
 		for j, before := range instances[:i] {
 			q := &m.spec.Profiles[positions[j]]
 			if span(before.Start, q.Size)&span(in.Start, p.Size) != 0 {
-				return &ConflictError{Model: m, A: before, B: in, Why: Position}
+				return &ConflictError{Model: m, A: before, B: in, Limit: LimitPosition}
 			}
 			l = l.put(positions[j], before.Start)
 			if why := l.refuses(positions[i]); why != noLimit {
-				return &ConflictError{Model: m, A: before, B: in, Why: why}
+				return &ConflictError{Model: m, A: before, B: in, Limit: why}
 			}
 		}
 	}
@@ -132,7 +133,8 @@ func (l Layout) Demand() Demand {
 	return d
 }
 
-// String lists the instances in the form "2g.10gb@0 3g.20gb@4", or "empty".
+// String lists the instances in the form "2g.10gb@0 3g.20gb@4". It is "empty"
+// without instances and "not cut" for the zero Layout.
 func (l Layout) String() string {
 	if l.model == nil {
 		return "not cut"
@@ -164,7 +166,7 @@ func (l Layout) FreeStarts(p Profile) Mask {
 
 // With returns the layout with one more instance. The error is a
 // *ConflictError that names the instance in the way, or wraps
-// ErrUnknownProfile or ErrIllegalStart.
+// ErrUnknownProfile, ErrIllegalStart or, for the zero Layout, ErrUnknownModel.
 func (l Layout) With(p Profile, start int) (Layout, error) {
 	if l.model == nil {
 		return l, fmt.Errorf("mig: a GPU that is not cut takes no %s: %w", p.Name, ErrUnknownModel)
@@ -244,11 +246,11 @@ func (l Layout) refuses(i int) Limit {
 			same++
 		}
 		if !p.Attrs.compatible(q.Attrs) && int(n-1) != i {
-			return Media
+			return LimitMedia
 		}
 	}
 	if same >= p.MaxInstances {
-		return Count
+		return LimitCount
 	}
 	return noLimit
 }

@@ -37,7 +37,7 @@ func TestValidateIsPairwise(t *testing.T) {
 				if why := conflict(q, next); why != 0 {
 					var c *mig.ConflictError
 					require.ErrorAs(t, err, &c)
-					want := &mig.ConflictError{Model: m, A: mig.Instance{Profile: q.profile.Name, Start: q.start}, B: in, Why: why}
+					want := &mig.ConflictError{Model: m, A: mig.Instance{Profile: q.profile.Name, Start: q.start}, B: in, Limit: why}
 					assert.Equal(t, want, c)
 					assert.Equal(t, mig.Layout{}, l)
 					return
@@ -90,7 +90,7 @@ func TestFreeStartsAndRemaining(t *testing.T) {
 				var free mig.Mask
 				for _, next := range pairs(m, false) {
 					if next.profile.Name == p.Name && addable(set, next) {
-						free |= mig.Slices(next.start)
+						free |= mig.MaskOf(next.start)
 					}
 				}
 				require.Equal(t, free, l.FreeStarts(p), "%s beside %s", p.Name, l)
@@ -137,19 +137,19 @@ func TestMediaRules(t *testing.T) {
 	}{
 		{"a100-40gb", "1g.5gb+me", "1g.5gb", 0},
 		{"a100-40gb", "1g.5gb", "1g.5gb+me", 0},
-		{"a100-40gb", "1g.5gb+me", "1g.5gb+me", mig.Count},
+		{"a100-40gb", "1g.5gb+me", "1g.5gb+me", mig.LimitCount},
 		{"a30-24gb", "1g.6gb+me", "2g.12gb", 0},
-		{"a30-24gb", "1g.6gb+me", "2g.12gb+me", mig.Media},
-		{"a30-24gb", "2g.12gb+me", "2g.12gb+me", mig.Count},
+		{"a30-24gb", "1g.6gb+me", "2g.12gb+me", mig.LimitMedia},
+		{"a30-24gb", "2g.12gb+me", "2g.12gb+me", mig.LimitCount},
 		{"rtx-pro-6000-96gb", "1g.24gb+me", "1g.24gb+gfx", 0},
 		{"rtx-pro-6000-96gb", "1g.24gb+me", "1g.24gb-me", 0},
-		{"rtx-pro-6000-96gb", "1g.24gb+me", "1g.24gb+me.all", mig.Media},
-		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "1g.24gb+me", mig.Media},
-		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "1g.24gb+me.all", mig.Count},
-		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "2g.48gb+me.all", mig.Media},
-		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "1g.24gb", mig.Media},
-		{"rtx-pro-6000-96gb", "1g.24gb", "2g.48gb+me.all", mig.Media},
-		{"rtx-pro-6000-96gb", "2g.48gb+me.all", "2g.48gb+gfx", mig.Media},
+		{"rtx-pro-6000-96gb", "1g.24gb+me", "1g.24gb+me.all", mig.LimitMedia},
+		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "1g.24gb+me", mig.LimitMedia},
+		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "1g.24gb+me.all", mig.LimitCount},
+		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "2g.48gb+me.all", mig.LimitMedia},
+		{"rtx-pro-6000-96gb", "1g.24gb+me.all", "1g.24gb", mig.LimitMedia},
+		{"rtx-pro-6000-96gb", "1g.24gb", "2g.48gb+me.all", mig.LimitMedia},
+		{"rtx-pro-6000-96gb", "2g.48gb+me.all", "2g.48gb+gfx", mig.LimitMedia},
 		{"rtx-pro-6000-96gb", "2g.48gb+me.all", "1g.24gb-me", 0},
 		{"rtx-pro-6000-96gb", "1g.24gb-me", "2g.48gb+me.all", 0},
 		{"rtx-pro-6000-96gb", "2g.48gb-me", "2g.48gb-me", 0},
@@ -171,7 +171,7 @@ func TestMediaRules(t *testing.T) {
 			}
 			var conflict *mig.ConflictError
 			require.ErrorAs(t, err, &conflict)
-			assert.Equal(t, c.why, conflict.Why)
+			assert.Equal(t, c.why, conflict.Limit)
 			assert.Contains(t, err.Error(), first.String())
 			assert.Contains(t, err.Error(), second.String())
 			assert.Equal(t, l, with, "nothing changed")
@@ -260,7 +260,7 @@ func TestLayoutString(t *testing.T) {
 	assert.Equal(t, "empty", m.Empty().String())
 	l := layout(t, m, "3g.20gb@4", "1g.5gb+me@2", "2g.10gb@0")
 	assert.Equal(t, "2g.10gb@0 1g.5gb+me@2 3g.20gb@4", l.String())
-	assert.Equal(t, mig.Slices(0, 1, 2, 4, 5, 6, 7), l.Used())
+	assert.Equal(t, mig.MaskOf(0, 1, 2, 4, 5, 6, 7), l.Used())
 	assert.Equal(t, mig.Demand{"3g.20gb": 1, "1g.5gb+me": 1, "2g.10gb": 1}, l.Demand())
 	for range l.Instances() { // a loop may stop early
 		break

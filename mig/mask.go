@@ -12,9 +12,9 @@ const MaxUnits = 16
 // slice i.
 type Mask uint16
 
-// Slices returns the mask of the given slice numbers; numbers outside
+// MaskOf returns the mask of the given slice numbers; numbers outside
 // 0..MaxUnits-1 are ignored.
-func Slices(numbers ...int) Mask {
+func MaskOf(numbers ...int) Mask {
 	var m Mask
 	for _, n := range numbers {
 		if n >= 0 && n < MaxUnits {

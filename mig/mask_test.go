@@ -15,7 +15,7 @@ func TestMask(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := rapid.SliceOf(rapid.IntRange(-3, mig.MaxUnits+3)).Draw(t, "numbers")
-		m := mig.Slices(numbers...)
+		m := mig.MaskOf(numbers...)
 		list := slices.DeleteFunc(slices.Clone(numbers), func(n int) bool { return n < 0 || n >= mig.MaxUnits })
 		slices.Sort(list)
 		list = slices.Compact(list)
@@ -37,7 +37,7 @@ func TestMask(t *testing.T) {
 func TestMaskStopsEarly(t *testing.T) {
 	t.Parallel()
 	var got []int
-	for n := range mig.Slices(3, 5, 9).All() {
+	for n := range mig.MaskOf(3, 5, 9).All() {
 		if got = append(got, n); n == 5 {
 			break
 		}

@@ -88,7 +88,7 @@ func (m *Model) Profile(name string) (Profile, error) {
 	if err != nil {
 		return Profile{}, err
 	}
-	if n.ComputeSlices == n.Slices {
+	if n.ComputeSlices == n.GPUSlices {
 		if i := m.position(n.String()); i >= 0 {
 			return m.spec.Profiles[i], nil
 		}

@@ -61,8 +61,8 @@ func (a Attrs) compatible(b Attrs) bool {
 // Name is a profile name in parts: "1c.3g.20gb+me" has one compute slice of a
 // GPU instance of three GPU slices and 20 GB.
 type Name struct {
-	ComputeSlices int // of the compute instance; equal to Slices unless written
-	Slices        int // GPU slices, 1 to 8
+	ComputeSlices int // of the compute instance; 0 or equal to GPUSlices: all of them
+	GPUSlices     int // 1 to 8
 	MemoryGB      int // 0 where the memory is the CPU's
 	Attrs         Attrs
 }
@@ -70,8 +70,8 @@ type Name struct {
 // String returns the canonical form. The compute slices are written only where
 // they differ from the GPU slices.
 func (n Name) String() string {
-	s := fmt.Sprintf("%dg.%dgb%s", n.Slices, n.MemoryGB, n.Attrs)
-	if n.ComputeSlices != n.Slices {
+	s := fmt.Sprintf("%dg.%dgb%s", n.GPUSlices, n.MemoryGB, n.Attrs)
+	if n.ComputeSlices != 0 && n.ComputeSlices != n.GPUSlices {
 		s = fmt.Sprintf("%dc.%s", n.ComputeSlices, s)
 	}
 	return s
@@ -107,7 +107,7 @@ func ParseName(s string) (Name, error) {
 	if len(parts) != 2 {
 		return bad("not of the form \"1g.5gb\"")
 	}
-	if n.Slices, err = numberBefore(parts[0], "g", maxSlices); err != nil {
+	if n.GPUSlices, err = numberBefore(parts[0], "g", maxSlices); err != nil {
 		return bad("GPU slices %q %v", parts[0], err)
 	}
 	memory, attrs := parts[1], ""
@@ -121,14 +121,14 @@ func ParseName(s string) (Name, error) {
 		return bad("attributes %q: %v", attrs, err)
 	}
 	switch {
-	case n.Slices == 0:
+	case n.GPUSlices == 0:
 		return bad("no GPU slices")
 	case strings.HasPrefix(s, "0c."):
 		return bad("no compute slices")
 	case compute == 0:
-		compute = n.Slices
-	case compute > n.Slices:
-		return bad("%d compute slices in %d GPU slices", compute, n.Slices)
+		compute = n.GPUSlices
+	case compute > n.GPUSlices:
+		return bad("%d compute slices in %d GPU slices", compute, n.GPUSlices)
 	}
 	n.ComputeSlices = compute
 	return n, nil

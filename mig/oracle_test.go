@@ -40,19 +40,19 @@ func isPlain(p mig.Profile) bool { return !strings.ContainsAny(p.Name, "+-") }
 func conflict(a, b placed) mig.Limit {
 	for x := a.start; x < a.start+a.profile.Size; x++ {
 		if x >= b.start && x < b.start+b.profile.Size {
-			return mig.Position
+			return mig.LimitPosition
 		}
 	}
 	an, bn := a.profile.Name, b.profile.Name
 	if an == bn && a.profile.MaxInstances == 1 {
-		return mig.Count
+		return mig.LimitCount
 	}
 	if strings.Contains(an, "+me") && strings.Contains(bn, "+me") {
-		return mig.Media
+		return mig.LimitMedia
 	}
 	for _, pair := range [][2]string{{an, bn}, {bn, an}} {
 		if strings.Contains(pair[0], "+me.all") && !strings.HasSuffix(pair[1], "-me") {
-			return mig.Media
+			return mig.LimitMedia
 		}
 	}
 	return 0
@@ -227,14 +227,14 @@ func limit(have mig.Layout, want mig.Demand) mig.Limit {
 	}
 	switch {
 	case memory > m.MemorySlices():
-		return mig.Memory
+		return mig.LimitMemory
 	case compute > m.ComputeSlices():
-		return mig.Compute
+		return mig.LimitCompute
 	case tooMany:
-		return mig.Count
+		return mig.LimitCount
 	case media > 1 || all > 0 && notWithAll > 0:
-		return mig.Media
+		return mig.LimitMedia
 	default:
-		return mig.Position
+		return mig.LimitPosition
 	}
 }

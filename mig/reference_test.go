@@ -142,7 +142,7 @@ func (p refProfile) row(t *testing.T) mig.Profile {
 		},
 	}
 	if p.Placements != nil {
-		row.Size, row.Starts = p.Placements.Size, mig.Slices(p.Placements.Starts...)
+		row.Size, row.Starts = p.Placements.Size, mig.MaskOf(p.Placements.Starts...)
 		row.Geometry = row.Confidence // unless the field has its own
 		if own, found := p.FieldConfidence["placements"]; found {
 			row.Geometry = confidence(own)
@@ -161,7 +161,7 @@ func (c refCompute) row(t *testing.T, gpuInstance string) mig.ComputeProfile {
 		SMs: known(c.SMs), Default: c.Default, Confidence: confidence(c.Confidence),
 	}
 	if c.Placements != nil {
-		row.Size, row.Starts = c.Placements.Size, mig.Slices(c.Placements.Starts...)
+		row.Size, row.Starts = c.Placements.Size, mig.MaskOf(c.Placements.Starts...)
 	}
 	return row
 }

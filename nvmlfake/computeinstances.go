@@ -25,7 +25,7 @@ type room struct {
 
 func (r room) with(p mig.ComputeProfile, start int) room {
 	for i := range p.Size {
-		r.used |= mig.Slices(start + i)
+		r.used |= mig.MaskOf(start + i)
 	}
 	r.count[p.Index]++
 	return r
@@ -53,7 +53,7 @@ func (r room) freeStarts(p mig.ComputeProfile) mig.Mask {
 	var free mig.Mask
 	for start := range p.Starts.All() {
 		if (room{}).with(p, start).used&r.used == 0 {
-			free |= mig.Slices(start)
+			free |= mig.MaskOf(start)
 		}
 	}
 	return free

@@ -79,7 +79,7 @@ func TestEveryLayoutExists(t *testing.T) {
 			t.Parallel()
 			s, d := startGPU(t, m.Key())
 			n := 0
-			for layout := range m.Layouts() {
+			for layout := range m.Layouts(nil) {
 				instances := slices.Collect(layout.Instances())
 				for range 2 {
 					require.Equal(t, nvml.SUCCESS, createAll(t, d, m, instances), "%s", layout)

@@ -23,8 +23,8 @@
 // [Random] are the usual ones. [ByKind] joins two.
 //
 // The rule people get wrong: free GPU in sum says nothing. Sixteen GPUs with 400
-// milli left each take no task of 600, and six free memory slices take no
-// 4g.20gb when one instance stands at slice 0. Ask [Node.Fits].
+// milli left each take no task of 600, and seven free memory slices of eight take
+// no 4g.20gb if an instance stands at slice 0. Ask [Node.Fits].
 //
 // # Steps and order
 //

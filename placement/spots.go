@@ -41,7 +41,7 @@ func (c *cursor) next() (Spot, bool) {
 			c.gpu++
 		}
 		start := c.starts.Lowest()
-		c.starts &^= mig.Slices(start)
+		c.starts &^= mig.MaskOf(start)
 		return Spot{GPUs: 1 << (c.gpu - 1), Start: start}, true
 	default:
 		for ; c.gpu < len(c.state.GPUs); c.gpu++ {

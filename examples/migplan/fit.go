@@ -72,10 +72,10 @@ func fit(inv *invocation, args []string) error {
 // refuse prints why a demand does not fit.
 func refuse(inv *invocation, no *mig.FitError) error {
 	m := no.Have.Model()
-	answer := refusal{Schema: schema, Model: m.Key(), Reason: reason{Kind: no.Kind.String(), Detail: no.Detail}}
+	answer := refusal{Schema: schema, Model: m.Key(), Reason: reason{Kind: no.Limit.String(), Detail: no.Detail}}
 	err := inv.print(answer, func() string {
 		return fmt.Sprintf("%s: %s does not fit %s\nreason: %s: %s\n\n%s",
-			m, no.Want, beside(no.Have), no.Kind, no.Detail, draw.Layout(no.Have))
+			m, no.Want, beside(no.Have), no.Limit, no.Detail, draw.Layout(no.Have))
 	})
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ func layouts(inv *invocation, args []string) error {
 			return fmt.Errorf("-profiles: %w", err)
 		}
 	}
-	c := m.Census(selected...)
+	c := m.Census(selected)
 	answer := layoutsAnswer{
 		Schema: schema, Model: m.Key(), PlacedSets: c.PlacedSets, MaximalSets: c.MaximalSets,
 		MaximalMultisets: c.MaximalMultisets, UndominatedMultisets: c.UndominatedMultisets,
@@ -49,8 +49,8 @@ func layouts(inv *invocation, args []string) error {
 		answer.Profiles = append(answer.Profiles, p.Name)
 	}
 	var list []mig.Layout
-	for l := range m.Layouts(selected...) {
-		if !*maximal || l.Maximal(selected...) {
+	for l := range m.Layouts(selected) {
+		if !*maximal || l.Maximal(selected) {
 			list = append(list, l)
 			answer.Layouts = append(answer.Layouts, instances(l))
 		}

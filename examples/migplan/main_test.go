@@ -189,5 +189,5 @@ func TestPlacementsWithoutPicture(t *testing.T) {
 	m, err := mig.Lookup("a30-24gb")
 	require.NoError(t, err)
 	assert.Equal(t, "unknown", placements(m, mig.Profile{}))
-	assert.Equal(t, "0 1 2", placements(m, mig.Profile{Size: 2, Starts: mig.Slices(0, 1, 2)}), "they overlap")
+	assert.Equal(t, "0 1 2", placements(m, mig.Profile{Size: 2, Starts: mig.MaskOf(0, 1, 2)}), "they overlap")
 }

@@ -109,7 +109,7 @@ func TestEveryLayoutInEveryOrder(t *testing.T) {
 	t.Parallel()
 	srv, d := fake(t, "a30-24gb")
 	layouts, orders := 0, 0
-	for want := range d.Model().Layouts() {
+	for want := range d.Model().Layouts(nil) {
 		layouts++
 		for order := range permutations(slices.Collect(want.Instances())) {
 			orders++

@@ -149,7 +149,7 @@ func TestStrictness(t *testing.T) {
 
 // same reports whether go-nvlib reads a text as the name that mig read.
 func same(n mig.Name, text string) bool {
-	p := nvlib.MigProfileInfo{C: n.ComputeSlices, G: n.Slices, GB: n.MemoryGB}
+	p := nvlib.MigProfileInfo{C: n.ComputeSlices, G: n.GPUSlices, GB: n.MemoryGB}
 	for _, a := range []struct {
 		attr mig.Attrs
 		word string

@@ -102,7 +102,7 @@ func reach(l mig.Layout) mig.Mask {
 	for p := range l.Model().Profiles() {
 		for start := range l.FreeStarts(p).All() {
 			for k := range p.Size {
-				m |= mig.Slices(start + k)
+				m |= mig.MaskOf(start + k)
 			}
 		}
 	}

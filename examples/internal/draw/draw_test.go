@@ -22,7 +22,7 @@ func TestEveryLayout(t *testing.T) {
 		t.Run(m.Key(), func(t *testing.T) {
 			t.Parallel()
 			seen := map[string]mig.Layout{}
-			for l := range m.Layouts() {
+			for l := range m.Layouts(nil) {
 				picture := draw.Layout(l)
 				before, twice := seen[picture]
 				require.False(t, twice, "%s and %s look the same", before, l)

@@ -94,7 +94,7 @@ func ExampleLayout_Fit() {
 	}
 	// Output:
 	// 2g.10gb@0 1g.5gb@3 3g.20gb@4 <nil>
-	// position - no choice of legal starts holds them all
+	// position - 1 of 4g.20gb wanted, legal starts are free for 0
 	// memory - 11 memory slices needed in all, the GPU has 8
 }
 

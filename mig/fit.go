@@ -3,6 +3,8 @@ package mig
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 )
 
@@ -81,8 +83,7 @@ func (l Layout) Fit(want Demand) (Layout, error) {
 	})
 	s.place(l, 0, 0)
 	if s.best < 0 {
-		detail := "no choice of legal starts holds them all"
-		return Layout{}, &FitError{Have: l, Want: want, Limit: LimitPosition, Detail: detail}
+		return Layout{}, &FitError{Have: l, Want: want, Limit: LimitPosition, Detail: l.obstacle(counts)}
 	}
 	return s.found, nil
 }
@@ -116,10 +117,12 @@ func (s *search) place(l Layout, k, from int) {
 	}
 }
 
+const mostWanted = math.MaxInt32 / (16 * MaxUnits)
+
 // counts checks a demand and returns the counts by table position.
 func (m *Model) counts(want Demand) ([]int, error) {
 	counts := make([]int, len(m.spec.Profiles))
-	for _, name := range want.names() {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
 		p, err := m.Profile(name)
 		if err != nil {
 			return nil, err
@@ -127,8 +130,8 @@ func (m *Model) counts(want Demand) ([]int, error) {
 		if want[name] < 0 {
 			return nil, fmt.Errorf("mig: demand %s=%d is negative: %w", name, want[name], ErrBadDemand)
 		}
-		// More than this can never fit; the cap keeps sums from overflowing.
-		counts[m.position(p.Name)] += min(want[name], 1000)
+		// The cap keeps sums from overflowing; so many never fit.
+		counts[m.position(p.Name)] += min(want[name], mostWanted)
 	}
 	return counts, nil
 }
@@ -168,6 +171,17 @@ func (l Layout) limit(counts []int) (Limit, string) {
 		}
 	}
 	return noLimit, ""
+}
+
+// obstacle says, of counts that no choice of starts holds, which profile alone is
+// too many for what is there.
+func (l Layout) obstacle(counts []int) string {
+	for i, n := range counts {
+		if p := l.model.spec.Profiles[i]; n > l.Remaining(p) {
+			return fmt.Sprintf("%d of %s wanted, legal starts are free for %d", n, p.Name, l.Remaining(p))
+		}
+	}
+	return "no choice of legal starts holds them all"
 }
 
 // FreePairs returns the number of (plain profile, start) pairs that are free:

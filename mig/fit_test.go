@@ -129,9 +129,10 @@ func TestFitLimits(t *testing.T) {
 		{"count of 2g", "a100-40gb", nil, mig.Demand{"2g.10gb": 4}, mig.LimitCompute, "8 compute slices needed in all, the GPU has 7"},
 		{"media", "a30-24gb", []string{"2g.12gb+me@0"}, mig.Demand{"1g.6gb+me": 1}, mig.LimitMedia, "1g.6gb+me and 2g.12gb+me compete for media engines"},
 		{"media of a plain one", "rtx-pro-6000-96gb", []string{"1g.24gb+me.all@0"}, mig.Demand{"1g.24gb": 1}, mig.LimitMedia, "1g.24gb and 1g.24gb+me.all compete for media engines"},
-		{"position", "a100-40gb", []string{"1g.5gb@0"}, mig.Demand{"4g.20gb": 1}, mig.LimitPosition, "no choice of legal starts holds them all"},
+		{"position", "a100-40gb", []string{"1g.5gb@0"}, mig.Demand{"4g.20gb": 1}, mig.LimitPosition, "1 of 4g.20gb wanted, legal starts are free for 0"},
+		{"position of all together", "a100-40gb", []string{"1g.5gb@5"}, mig.Demand{"3g.20gb": 1, "2g.10gb": 1}, mig.LimitPosition, "no choice of legal starts holds them all"},
 		{"position on an empty GPU", "a100-40gb", nil, mig.Demand{"3g.20gb": 1, "1g.10gb": 2, "1g.5gb": 0, "2g.10gb": 0}, 0, ""},
-		{"far too many", "a100-40gb", nil, mig.Demand{"7g.40gb": 1 << 62, "1g.5gb": 1 << 62}, mig.LimitMemory, "9000 memory slices needed in all, the GPU has 8"},
+		{"far too many", "a100-40gb", nil, mig.Demand{"7g.40gb": 1 << 62, "1g.5gb": 1 << 62}, mig.LimitMemory, "75497463 memory slices needed in all, the GPU has 8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -165,6 +166,7 @@ func TestFitRefusesBadDemands(t *testing.T) {
 	}{
 		{"unknown profile", m.Empty(), mig.Demand{"1g.6gb": 1}, mig.ErrUnknownProfile, `"1g.6gb"`},
 		{"malformed name", m.Empty(), mig.Demand{"0g.0gb": 1}, mig.ErrBadName, `"0g.0gb"`},
+		{"unknown profile, wanted zero times", m.Empty(), mig.Demand{"1g.6gb": 0}, mig.ErrUnknownProfile, `"1g.6gb"`},
 		{"compute instance", m.Empty(), mig.Demand{"1c.3g.20gb": 1}, mig.ErrUnknownProfile, `"1c.3g.20gb"`},
 		{"negative count", m.Empty(), mig.Demand{"3g.20gb": -1}, mig.ErrBadDemand, "3g.20gb=-1"},
 		{"bad demand beside a full GPU", layout(t, m, "7g.40gb@0"), mig.Demand{"1g.5gb": 1, "3g.20gb": -1}, mig.ErrBadDemand, "3g.20gb=-1"},

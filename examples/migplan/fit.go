@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,7 +66,7 @@ func fit(inv *invocation, args []string) error {
 	}
 	return inv.print(answer, func() string {
 		return fmt.Sprintf("%s: %s fits %s\n\n%s\nunused    %c  %s\nstranded  %c  %s\n",
-			m, demand, beside(before), draw.Layout(after), draw.Unused, after.Unused(), draw.Stranded, after.Stranded())
+			m, cmp.Or(demand.String(), "an empty demand"), beside(before), draw.Layout(after), draw.Unused, after.Unused(), draw.Stranded, after.Stranded())
 	})
 }
 

@@ -67,7 +67,7 @@ func TestFitJSON(t *testing.T) {
 			"position",
 			[]string{"-model", "a100-40gb", "-want", "4g.20gb=1", "-have", "1g.5gb@0"},
 			exitNo,
-			`{"schema":1,"model":"a100-40gb","feasible":false,"reason":{"kind":"position","detail":"no choice of legal starts holds them all"}}`,
+			`{"schema":1,"model":"a100-40gb","feasible":false,"reason":{"kind":"position","detail":"1 of 4g.20gb wanted, legal starts are free for 0"}}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -90,6 +90,7 @@ func TestBadInput(t *testing.T) {
 		{"have at an illegal start", a100("fit", "-want", "1g.5gb=1", "-have", "3g.20gb@2"), []string{"-have", "3g.20gb", "at 2", "0, 4"}},
 		{"have beyond the GPU", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb@7"), []string{"-have", "1g.5gb", "at 7"}},
 		{"have at a negative start", a100("fit", "-want", "1g.5gb=1", "-have", "1g.5gb@-1"), []string{"-have", `"-1"`}},
+		{"unknown profile, wanted zero times", a100("fit", "-want", "5g.25gb=0"), []string{"-want", `"5g.25gb"`}},
 		{"have of an unknown profile", a100("fit", "-want", "1g.5gb=1", "-have", "1g.6gb@0"), []string{"-have", `"1g.6gb"`}},
 		{"layouts of an unknown profile", a100("layouts", "-profiles", "1g.5gb,8g.40gb"), []string{"-profiles", "item 2", `"8g.40gb"`}},
 		{"layouts of no profile", a100("layouts", "-profiles", ""), []string{"-profiles", `""`}},

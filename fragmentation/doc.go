@@ -27,7 +27,7 @@
 // with the cause (too little GPU, too little CPU, wrong model, no use for a GPU
 // at all). It is the measure of "Beware of Fragmentation" (USENIX ATC 2023),
 // exact in integers. [MIGFGD] looks one request ahead over the positions of
-// cut GPUs. [Sum] adds them: a node is worth its uncut GPUs plus its cut ones.
+// cut GPUs. [Sum] adds values: a node is worth its uncut GPUs plus its cut ones.
 //
 // The rule people get wrong: the smallest exact difference is not the best
 // decision. On the public trace the strict steepest descent loses a point of

@@ -60,7 +60,7 @@ func Classify(s *State, shape *Shape) (Class, Amounts) {
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
 		left += g.Milli
-		if shape.Profile == "" && shape.fits(g) {
+		if g.Takes(shape) {
 			fitting++
 			usable += g.Milli
 		}
@@ -91,6 +91,7 @@ func Classify(s *State, shape *Shape) (Class, Amounts) {
 // FGD is the value of fragmentation gradient descent: what is left on the
 // uncut GPUs of a node, weighted by how much of the mix could use it as the
 // next task. Shapes that ask for a MIG instance take no part. It is immutable.
+// Obtain one from NewFGD: the zero FGD has no scale, and no rule takes it.
 type FGD struct {
 	entries []Entry
 	total   int64
@@ -121,7 +122,7 @@ func (f *FGD) Of(s *State) int64 {
 		}
 		usable, fitting := int64(0), 0
 		for j := range s.GPUs {
-			if g := &s.GPUs[j]; shape.fits(g) {
+			if g := &s.GPUs[j]; g.Takes(shape) {
 				fitting++
 				usable += g.Milli
 			}

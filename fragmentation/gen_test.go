@@ -44,6 +44,13 @@ func uncut(milli ...int64) []fragmentation.GPU {
 	return gpus
 }
 
+// sumOf is Sum for values that must have one.
+func sumOf(t require.TestingT, values ...fragmentation.Value) fragmentation.Value {
+	v, err := fragmentation.Sum(values...)
+	require.NoError(t, err)
+	return v
+}
+
 // fgdOf is NewFGD for a mix that must be good.
 func fgdOf(t testing.TB, mix fragmentation.Mix) *fragmentation.FGD {
 	t.Helper()

@@ -10,7 +10,8 @@ import (
 // MIGFGD is FGD over the positions of cut GPUs: for every profile of the mix
 // the memory slices that instances of it could still cover, counted in
 // milli-GPU and weighted by how often the profile is asked for. It is
-// immutable.
+// immutable. Obtain one from NewMIGFGD: the zero MIGFGD has no scale, and no rule
+// takes it.
 //
 // A GPU of a model that does not offer a profile, or that the shape does not
 // accept, is worth nothing to that share of the mix. So of two models that
@@ -53,11 +54,7 @@ func NewMIGFGD(mix Mix) (*MIGFGD, error) {
 		v.tables = append(v.tables, t)
 	}
 	for _, e := range requests {
-		name, err := mig.ParseName(e.Shape.Profile)
-		if err != nil {
-			return nil, fmt.Errorf("fragmentation: %w", err)
-		}
-		if !offered[name.String()] {
+		if !offered[e.Shape.Profile] { // a valid shape has the name as tables do
 			return nil, fmt.Errorf("fragmentation: profile %s: no model offers it: %w", e.Shape.Profile, mig.ErrUnknownProfile)
 		}
 	}

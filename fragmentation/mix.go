@@ -2,15 +2,8 @@ package fragmentation
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
-)
-
-// Conditions of a mix that callers branch on.
-var (
-	ErrEmptyMix = errors.New("empty mix")
-	ErrBadMix   = errors.New("bad mix")
 )
 
 // Mix says which shapes are expected, and how often: an entry's share is its

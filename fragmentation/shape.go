@@ -1,15 +1,10 @@
 package fragmentation
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gpushare/gpushare/mig"
 )
-
-// ErrBadShape is wrapped by every error about a shape.
-var ErrBadShape = errors.New("bad shape")
 
 // MostGPUs is the largest number of GPUs that a shape or a node may have.
 const MostGPUs = 64
@@ -80,32 +75,6 @@ func (s Shape) Validate() error {
 	return nil
 }
 
-// Demand returns the milli-GPU taken in all; 0 for a MIG instance, whose share
-// depends on the model.
-func (s Shape) Demand() int64 { return int64(s.GPUs) * s.Milli }
-
-// Fits reports whether an uncut GPU has what the shape asks of one GPU.
-func (s *Shape) fits(g *GPU) bool {
-	return g.Milli >= s.Milli && g.Memory >= s.DeviceMemory && !g.Cut()
-}
-
-// Models is a list of GPU models, separated by vertical bars. An empty list
-// accepts every node; a node without a model is accepted by no other list.
-type Models string
-
-// Accept reports whether a node with that GPU model will do.
-func (m Models) Accept(model string) bool {
-	rest, listed := string(m), false
-	for rest != "" {
-		var part string
-		part, rest, _ = strings.Cut(rest, "|")
-		if part == "" {
-			continue
-		}
-		if part == model {
-			return true
-		}
-		listed = true
-	}
-	return !listed
-}
+// TotalMilli returns the milli-GPU taken on all GPUs together; 0 for a MIG
+// instance, whose share depends on the model.
+func (s Shape) TotalMilli() int64 { return int64(s.GPUs) * s.Milli }

@@ -1,7 +1,6 @@
 package fragmentation_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,54 +78,12 @@ func TestGeneratedShapesAreValid(t *testing.T) {
 	})
 }
 
-func TestDemand(t *testing.T) {
+func TestTotalMilli(t *testing.T) {
 	t.Parallel()
-	assert.EqualValues(t, 0, fragmentation.Shape{CPU: 1000}.Demand())
-	assert.EqualValues(t, 460, plain(0, 460).Demand())
-	assert.EqualValues(t, 8000, whole(0, 8, 1000).Demand())
-	assert.EqualValues(t, 0, fragmentation.Shape{GPUs: 1, Profile: "1g.5gb"}.Demand(), "depends on the model")
-}
-
-func TestModelsAccept(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name   string
-		models fragmentation.Models
-		model  string
-		accept bool
-	}{
-		{"no wish", "", "T4", true},
-		{"no wish, node without model", "", "", true},
-		{"bars alone are no wish", "||", "T4", true},
-		{"one", "T4", "T4", true},
-		{"one of two", "V100M16|V100M32", "V100M32", true},
-		{"empty parts are dropped", "|T4|", "T4", true},
-		{"part of a name", "V100M32", "V100", false},
-		{"prefix of a name", "V100", "V100M32", false},
-		{"case counts", "t4", "T4", false},
-		{"node without model", "T4", "", false},
-		{"empty part does not accept a node without model", "T4|", "", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			assert.Equal(t, tt.accept, tt.models.Accept(tt.model))
-		})
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		part := rapid.SampledFrom([]string{"", "T4", "G2", "T", "4"})
-		list := fragmentation.Models(strings.Join(rapid.SliceOfN(part, 0, 5).Draw(t, "parts"), "|"))
-		model := part.Draw(t, "model")
-		assert.Equal(t, naiveAccept(list, model), list.Accept(model))
-	})
-}
-
-func FuzzModelsAccept(f *testing.F) {
-	f.Add("T4|G2", "G2")
-	f.Add("|", "")
-	f.Fuzz(func(t *testing.T, list, model string) {
-		assert.Equal(t, naiveAccept(fragmentation.Models(list), model), fragmentation.Models(list).Accept(model))
-	})
+	assert.EqualValues(t, 0, fragmentation.Shape{CPU: 1000}.TotalMilli())
+	assert.EqualValues(t, 460, plain(0, 460).TotalMilli())
+	assert.EqualValues(t, 8000, whole(0, 8, 1000).TotalMilli())
+	assert.EqualValues(t, 0, fragmentation.Shape{GPUs: 1, Profile: "1g.5gb"}.TotalMilli(), "depends on the model")
 }
 
 func FuzzShapeValidate(f *testing.F) {
@@ -138,8 +95,8 @@ func FuzzShapeValidate(f *testing.F) {
 			require.ErrorIs(t, err, fragmentation.ErrBadShape)
 			return
 		}
-		assert.GreaterOrEqual(t, s.Demand(), int64(0))
-		assert.LessOrEqual(t, s.Demand(), int64(fragmentation.MostGPUs*fragmentation.Whole))
+		assert.GreaterOrEqual(t, s.TotalMilli(), int64(0))
+		assert.LessOrEqual(t, s.TotalMilli(), int64(fragmentation.MostGPUs*fragmentation.Whole))
 		// A good shape can be counted by one of the values, unless no model has
 		// the profile.
 		mix := fragmentation.Mix{{s, 1}}

@@ -32,6 +32,13 @@ type GPU struct {
 // instances and no others.
 func (g GPU) Cut() bool { return g.Layout.Model() != nil }
 
+// Takes reports whether the GPU is uncut and has left what the shape asks of one
+// GPU: a fraction, or the whole GPU. A request for a MIG instance is taken by
+// positions, see the Layout, and never here.
+func (g *GPU) Takes(s *Shape) bool {
+	return g.Milli >= s.Milli && g.Memory >= s.DeviceMemory && s.Profile == "" && !g.Cut()
+}
+
 // Left returns the milli-GPU left: of a cut GPU the share of its memory slices
 // that are in no instance, rounded down.
 func (g GPU) Left() int64 {

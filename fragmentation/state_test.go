@@ -26,6 +26,37 @@ func TestLeft(t *testing.T) {
 	})
 }
 
+func TestTakes(t *testing.T) {
+	t.Parallel()
+	memory := plain(0, 400)
+	memory.DeviceMemory = 8
+	small := fragmentation.Shape{GPUs: 1, Profile: "1g.5gb"}
+	idle, full := fragmentation.GPU{Milli: 1000}, fragmentation.GPU{}
+	cut := fragmentation.GPU{Layout: lookup(t, "a100-40gb").Empty()}
+	odd := fragmentation.GPU{Milli: 1000, Layout: cut.Layout} // no node has one
+	for _, tt := range []struct {
+		name  string
+		gpu   fragmentation.GPU
+		shape fragmentation.Shape
+		want  bool
+	}{
+		{"all that is left", fragmentation.GPU{Milli: 400, Memory: 8}, memory, true},
+		{"one milli short", fragmentation.GPU{Milli: 399, Memory: 8}, memory, false},
+		{"one MiB short", fragmentation.GPU{Milli: 400, Memory: 7}, memory, false},
+		{"whole GPUs of an idle one", idle, whole(0, 2, 1000), true},
+		{"whole GPUs of one in use", fragmentation.GPU{Milli: 999}, whole(0, 2, 1000), false},
+		{"fraction of a full GPU", full, plain(0, 1), false},
+		{"fraction of a cut GPU", odd, plain(0, 1), false},
+		{"instance of a cut GPU", cut, small, false},
+		{"instance of an uncut GPU", idle, small, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, tt.want, tt.gpu.Takes(&tt.shape))
+		})
+	}
+}
+
 // A memory slice is a whole number of milli-GPU wherever a profile begins or
 // ends, so shares of profiles add up without rounding.
 func TestSliceMilliIsExact(t *testing.T) {

@@ -18,7 +18,7 @@ func genValue(t *rapid.T) fragmentation.Value {
 	require.NoError(t, err)
 	migFGD, err := fragmentation.NewMIGFGD(genMix(genMIGShape).Draw(t, "MIG mix"))
 	require.NoError(t, err)
-	return rapid.SampledFrom([]fragmentation.Value{fgd, migFGD, fragmentation.Sum(fgd, migFGD)}).Draw(t, "value")
+	return rapid.SampledFrom([]fragmentation.Value{fgd, migFGD, sumOf(t, fgd, migFGD)}).Draw(t, "value")
 }
 
 func TestValueProperties(t *testing.T) {
@@ -50,12 +50,14 @@ func TestSumAdds(t *testing.T) {
 		require.NoError(t, err)
 		b, err := fragmentation.NewMIGFGD(genMix(genMIGShape).Draw(t, "MIG mix"))
 		require.NoError(t, err)
-		s, sum := genState(t), fragmentation.Sum(a, b)
+		s, sum := genState(t), sumOf(t, a, b)
 		assert.Zero(t, sum.Scale()%a.Scale())
 		assert.Zero(t, sum.Scale()%b.Scale())
 		assert.LessOrEqual(t, sum.Scale(), a.Scale()*b.Scale())
 		assert.Equal(t, a.Of(s)*(sum.Scale()/a.Scale())+b.Of(s)*(sum.Scale()/b.Scale()), sum.Of(s))
-		assert.Equal(t, fragmentation.Sum(b, a).Of(s), sum.Of(s), "the order of the two does not matter")
+		assert.Equal(t, sumOf(t, b, a).Of(s), sum.Of(s), "the order of the two does not matter")
+		assert.Equal(t, sumOf(t, sumOf(t, a), b).Of(s), sum.Of(s), "sums can be summed")
+		assert.Equal(t, sum.Scale(), sumOf(t, sumOf(t, b), sum).Scale())
 	})
 }
 
@@ -64,10 +66,53 @@ func TestSumAdds(t *testing.T) {
 func TestSumScale(t *testing.T) {
 	t.Parallel()
 	small := fragmentation.Shape{GPUs: 1, Profile: "1g.5gb"}
-	sum := fragmentation.Sum(fgdOf(t, fragmentation.Mix{{plain(0, 1), 4}}), migFGDOf(t, fragmentation.Mix{{small, 6}}))
+	sum := sumOf(t, fgdOf(t, fragmentation.Mix{{plain(0, 1), 4}}), migFGDOf(t, fragmentation.Mix{{small, 6}}))
 	assert.EqualValues(t, 12, sum.Scale())
 	s := &fragmentation.State{GPUs: append(uncut(100), fragmentation.GPU{Layout: lookup(t, "a100-40gb").Empty()})}
 	assert.EqualValues(t, (100+875)*12, sum.Of(s))
+}
+
+// scaled is a value of nothing but a scale.
+type scaled int64
+
+func (scaled) Of(*fragmentation.State) int64 { return 0 }
+func (s scaled) Scale() int64                { return int64(s) }
+
+func TestSumRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		values []fragmentation.Value
+		text   string
+	}{
+		{"nothing", nil, "no values"},
+		{"nil", []fragmentation.Value{scaled(1), nil}, "value 1 is nil"},
+		{"FGD from no constructor", []fragmentation.Value{&fragmentation.FGD{}}, "value 0: scale 0"},
+		{"MIGFGD from no constructor", []fragmentation.Value{scaled(2), &fragmentation.MIGFGD{}}, "value 1: scale 0"},
+		{"negative scale", []fragmentation.Value{scaled(-4)}, "scale -4"},
+		{"scale above the bound", []fragmentation.Value{scaled(fragmentation.MostScale + 1)}, "scale 100000000000001"},
+		{"two without a common factor", []fragmentation.Value{scaled(fragmentation.MostScale), scaled(3)}, "value 1: its scale 3 and 100000000000000"},
+		{"three of ten million", []fragmentation.Value{scaled(10_000_000), scaled(9_999_999), scaled(9_999_998)}, "value 2"},
+		{"product beyond 64 bits", []fragmentation.Value{scaled(fragmentation.MostScale - 1), scaled(fragmentation.MostScale)}, "value 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v, err := fragmentation.Sum(tt.values...)
+			require.ErrorIs(t, err, fragmentation.ErrBadSum)
+			require.ErrorContains(t, err, tt.text)
+			assert.Nil(t, v)
+		})
+	}
+	assert.Equal(t, int64(fragmentation.MostScale), sumOf(t, scaled(fragmentation.MostScale), scaled(1000)).Scale(), "a divisor adds nothing")
+}
+
+// A sum of a sum once overflowed in silence.
+func TestSumOfSumIsRefused(t *testing.T) {
+	t.Parallel()
+	two := sumOf(t, scaled(10_000_000), scaled(9_999_999))
+	_, err := fragmentation.Sum(two, scaled(9_999_998))
+	require.ErrorIs(t, err, fragmentation.ErrBadSum)
 }
 
 // The largest node under the largest mixes whose scales have no common factor
@@ -84,7 +129,7 @@ func TestNoOverflow(t *testing.T) {
 		}
 		big.GPUs = append(big.GPUs, g)
 	}
-	sum := fragmentation.Sum(
+	sum := sumOf(t,
 		fgdOf(t, fragmentation.Mix{{plain(0, 1), most}}),
 		migFGDOf(t, fragmentation.Mix{{fragmentation.Shape{GPUs: 1, Profile: "7g.40gb"}, most - 1}}),
 	)
@@ -100,7 +145,7 @@ func TestNoOverflow(t *testing.T) {
 
 func TestValuesConcurrently(t *testing.T) {
 	t.Parallel()
-	v := fragmentation.Sum(fgdOf(t, sharing()), migFGDOf(t, mixed()))
+	v := sumOf(t, fgdOf(t, sharing()), migFGDOf(t, mixed()))
 	s := &fragmentation.State{CPU: 64000, GPUs: append(uncut(1000, 300), fragmentation.GPU{Layout: layout(t, lookup(t, "a100-40gb"), "1g.5gb@6")})}
 	want := v.Of(s)
 	start := make(chan struct{})
@@ -120,7 +165,7 @@ func TestValuesConcurrently(t *testing.T) {
 //nolint:paralleltest // AllocsPerRun counts the allocations of all goroutines.
 func TestValuesDoNotAllocate(t *testing.T) {
 	s := &fragmentation.State{CPU: 64000, GPUs: append(uncut(1000, 300), fragmentation.GPU{Layout: lookup(t, "a100-40gb").Empty()})}
-	v := fragmentation.Sum(fgdOf(t, sharing()), migFGDOf(t, mixed()))
+	v := sumOf(t, fgdOf(t, sharing()), migFGDOf(t, mixed()))
 	assert.Positive(t, v.Of(s))
 	assert.Zero(t, testing.AllocsPerRun(100, func() { v.Of(s) }))
 }

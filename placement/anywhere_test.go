@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -88,8 +89,9 @@ func TestAnywhereBounded(t *testing.T) {
 		n = with(t, n, somewhere(string(rune('A'+i)), instance("1g.5gb")))
 	}
 	_, err := n.With(somewhere("one more", instance("1g.5gb")))
-	require.ErrorIs(t, err, placement.ErrRefused)
+	require.ErrorIs(t, err, placement.ErrRefused, "proven, not given up")
 	_, err = n.With(instanceAt("at a spot", "1g.5gb", 0, 0))
+	require.ErrorIs(t, err, placement.ErrRefused)
 	require.ErrorIs(t, err, mig.ErrConflict)
 	for _, a := range assignments(n) {
 		n = n.Without(a.Task.ID)
@@ -114,13 +116,19 @@ func TestAnywhereGivesUp(t *testing.T) {
 				n = placement.WithoutBound(n, rapid.SampledFrom(have).Draw(t, "task").Task.ID, bound)
 			} else {
 				shape := genShapeFor(t, spec)
-				a := placement.Assignment{Task: task(fmt.Sprintf("t%02d", i), shape), Spot: genSpot(t, n.GPUs(), shape)}
+				a := placement.Assignment{Task: task(fmt.Sprintf("t%02d", i), shape), Spot: genSpot(t, n.NumGPUs(), shape)}
 				known, floating := split(append(have, a))
 				if len(floating) > mostFloating {
 					continue
 				}
 				fits := len(freeSpots(n, shape)) > 0
 				next, err := placement.WithBound(n, a, bound)
+				if err != nil && !errors.Is(err, placement.ErrGaveUp) {
+					assert.False(t, feasible(spec, known, floating), "a no is proven: %v", err)
+				}
+				if bound == placement.Tireless {
+					require.NotErrorIs(t, err, placement.ErrGaveUp)
+				}
 				switch {
 				case err == nil:
 					assert.True(t, feasible(spec, known, floating))

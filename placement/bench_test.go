@@ -26,19 +26,19 @@ func benchNodes(b *testing.B) (shared, instances *placement.Node) {
 func BenchmarkFits(b *testing.B) {
 	shared, instances := benchNodes(b)
 	for _, bb := range []struct {
-		name  string
-		node  *placement.Node
-		shape fragmentation.Shape
+		name string
+		node *placement.Node
+		job  placement.Task
 	}{
-		{"task=fraction", shared, fraction(460)},
-		{"task=whole", shared, whole(2)},
-		{"task=refused", shared, whole(8)},
-		{"task=instance", instances, instance("2g.10gb")},
+		{"task=fraction", shared, task("job", fraction(460))},
+		{"task=whole", shared, task("job", whole(2))},
+		{"task=refused", shared, task("job", whole(8))},
+		{"task=instance", instances, task("job", instance("2g.10gb"))},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				bb.node.Fits(&bb.shape)
+				bb.node.Fits(&bb.job)
 			}
 		})
 	}

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,36 +9,36 @@ import (
 	"github.com/gpushare/gpushare/fragmentation"
 )
 
-// ErrBadRule says that ByValue cannot make a policy of its arguments.
-var ErrBadRule = errors.New("bad rule")
+// mostStep is the largest step of ByValue in milli-GPU: that of a whole node.
+const mostStep = fragmentation.Whole * fragmentation.MostGPUs
 
 // Order ranks spots that strand the same number of steps: the larger wins. The
-// result is at least 0 and less than 1<<24; s is the state before placing and
-// must not be kept or changed.
-type Order func(s *fragmentation.State, shape *fragmentation.Shape, spot Spot) int64
+// result is at least 0 and less than 1<<24. The view is the one before placing;
+// Node.GPU and Node.NumGPUs read it without an allocation. It may look at all of
+// the task but its ID.
+//
+// GPUs that are equal in what is left are one to a policy: the order is asked
+// about the one of lowest index, which is the one that is taken.
+type Order func(n *Node, t *Task, spot Spot) int64
 
 const orderBits = 24
 
 // NodeOrder ranks all spots alike, so that the first node in order, its first
 // GPU and lowest start are taken: near-ties fill nodes one after the other.
-func NodeOrder(*fragmentation.State, *fragmentation.Shape, Spot) int64 { return 0 }
+func NodeOrder(*Node, *Task, Spot) int64 { return 0 }
 
 // SmallestFirst ranks nodes with fewer GPUs first, which keeps large nodes whole
 // for tasks of many GPUs, then GPUs with less left, then starts that leave more
 // free (profile, start) pairs on a cut GPU.
-func SmallestFirst(s *fragmentation.State, shape *fragmentation.Shape, spot Spot) int64 {
+func SmallestFirst(n *Node, t *Task, spot Spot) int64 {
+	s := &n.state
 	rank := int64(fragmentation.MostGPUs-len(s.GPUs)) << 17 // 7 bits
-	if shape.GPUs != 1 {
+	if t.Shape.GPUs != 1 {
 		return rank
 	}
 	g := &s.GPUs[spot.GPUs.First()]
 	rank += (fragmentation.Whole - g.Left()) << 7 // 10 bits
-	if p, ok := offer(g, shape); ok {
-		if after, err := g.Layout.With(p, spot.Start); err == nil {
-			rank += int64(after.FreePairs())
-		}
-	}
-	return rank
+	return rank + pairsAfter(g, &t.Shape, spot.Start)
 }
 
 // ValuePolicy takes the spot that strands least by a value. It is safe for
@@ -56,14 +55,18 @@ type ValuePolicy struct {
 // spots of one step are taken in the given order. A step of 1 is the steepest
 // descent; see the package's text for why it is not the best.
 //
-// Without an order it is NodeOrder. Without a value, and for a step that is not
-// from 1 to 64000, the error wraps ErrBadRule.
+// Without an order it is NodeOrder. Without a value, for a value whose scale is
+// not from 1 to fragmentation.MostScale (0 is that of one from no constructor),
+// and for a step that is not from 1 to 64000, the error wraps ErrBadRule.
 func ByValue(v fragmentation.Value, step int64, order Order) (*ValuePolicy, error) {
 	if v == nil {
 		return nil, fmt.Errorf("placement: no value: %w", ErrBadRule)
 	}
-	if step < 1 || step > fragmentation.Whole*fragmentation.MostGPUs {
-		return nil, fmt.Errorf("placement: step of %d milli-GPU: not from 1 to %d: %w", step, fragmentation.Whole*fragmentation.MostGPUs, ErrBadRule)
+	if scale := v.Scale(); scale < 1 || scale > fragmentation.MostScale {
+		return nil, fmt.Errorf("placement: value of scale %d: not from 1 to %d: %w", scale, int64(fragmentation.MostScale), ErrBadRule)
+	}
+	if step < 1 || step > mostStep {
+		return nil, fmt.Errorf("placement: step of %d milli-GPU: not from 1 to %d: %w", step, mostStep, ErrBadRule)
 	}
 	if order == nil {
 		order = NodeOrder
@@ -76,7 +79,7 @@ func ByValue(v fragmentation.Value, step int64, order Order) (*ValuePolicy, erro
 // Choose implements Policy. The score is minus the steps stranded, shifted left
 // by 24 bits, plus the rank of the order.
 func (p *ValuePolicy) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	var best Choice
@@ -95,21 +98,39 @@ func (p *ValuePolicy) Choose(n *Node, t *Task) Choice {
 
 // Rank returns every spot that the task can take on the node, the preferred
 // first: the order in which to offer a node's devices to an allocator that
-// takes the first that fits. Equal GPUs are all listed; for a task of several
-// GPUs there is the one set that Choose takes.
+// takes the first that fits. The first is what Choose takes. Equal GPUs are all
+// listed, with one score; spots of one score are in the order of GPUs and starts.
+// For a task of several GPUs there is the one set that Choose takes.
 func (p *ValuePolicy) Rank(n *Node, t *Task) []Choice {
-	if n.Fits(&t.Shape).Kind != None {
+	if n.Fits(t).Kind != None {
 		return nil
 	}
 	after := p.scratch.Get().(*fragmentation.State)
 	defer p.scratch.Put(after)
 	before := p.value.Of(&n.state)
 	var all []Choice
-	c := cursor{state: &n.state, shape: &t.Shape, repeats: true}
+	c := cursor{state: &n.state, shape: &t.Shape}
 	for spot, ok := c.next(); ok; spot, ok = c.next() {
-		all = append(all, Choice{Spot: spot, Score: p.score(n, t, spot, before, after)})
+		choice := Choice{Spot: spot, Score: p.score(n, t, spot, before, after)}
+		all = append(all, choice)
+		if t.Shape.GPUs != 1 {
+			continue
+		}
+		first := spot.GPUs.First()
+		for i := first + 1; i < len(n.state.GPUs); i++ {
+			if n.state.GPUs[i] == n.state.GPUs[first] {
+				choice.Spot.GPUs = 1 << i
+				all = append(all, choice)
+			}
+		}
 	}
-	slices.SortStableFunc(all, func(a, b Choice) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortFunc(all, func(a, b Choice) int {
+		return cmp.Or(
+			cmp.Compare(b.Score, a.Score),
+			cmp.Compare(a.Spot.GPUs.First(), b.Spot.GPUs.First()),
+			cmp.Compare(a.Spot.Start, b.Spot.Start),
+		)
+	})
 	return all
 }
 
@@ -118,7 +139,7 @@ func (p *ValuePolicy) score(n *Node, t *Task, spot Spot, before int64, after *fr
 	n.state.CopyTo(after)
 	apply(after, &t.Shape, spot)
 	stranded := before - p.value.Of(after) - demand(&n.state, &t.Shape, spot)*p.value.Scale()
-	return floorDiv(-stranded, p.quantum)<<orderBits + p.order(&n.state, &t.Shape, spot)
+	return floorDiv(-stranded, p.quantum)<<orderBits + p.order(n, t, spot)
 }
 
 func floorDiv(a, b int64) int64 {

@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -9,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/gpushare/gpushare/fragmentation"
-	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/placement"
 )
 
@@ -19,7 +19,9 @@ func sumOf(t testing.TB, plain, cut fragmentation.Mix) fragmentation.Value {
 	require.NoError(t, err)
 	migFGD, err := fragmentation.NewMIGFGD(cut)
 	require.NoError(t, err)
-	return fragmentation.Sum(fgd, migFGD)
+	sum, err := fragmentation.Sum(fgd, migFGD)
+	require.NoError(t, err)
+	return sum
 }
 
 func byValue(t testing.TB, v fragmentation.Value, step int64, order placement.Order) *placement.ValuePolicy {
@@ -28,6 +30,12 @@ func byValue(t testing.TB, v fragmentation.Value, step int64, order placement.Or
 	require.NoError(t, err)
 	return p
 }
+
+// scaled is a value of nothing but a scale.
+type scaled int64
+
+func (scaled) Of(*fragmentation.State) int64 { return 0 }
+func (s scaled) Scale() int64                { return int64(s) }
 
 func TestByValueRefuses(t *testing.T) {
 	t.Parallel()
@@ -41,6 +49,14 @@ func TestByValueRefuses(t *testing.T) {
 	p, err := placement.ByValue(nil, 40, placement.NodeOrder)
 	require.ErrorIs(t, err, placement.ErrBadRule)
 	assert.Nil(t, p)
+	// Values from no constructor once made a policy that divided by zero.
+	for _, v := range []fragmentation.Value{&fragmentation.FGD{}, &fragmentation.MIGFGD{}, scaled(-1), scaled(fragmentation.MostScale + 1)} {
+		p, err := placement.ByValue(v, 40, placement.NodeOrder)
+		require.ErrorIs(t, err, placement.ErrBadRule, "%T", v)
+		require.ErrorContains(t, err, "scale")
+		assert.Nil(t, p)
+	}
+	byValue(t, scaled(fragmentation.MostScale), 64000, placement.NodeOrder)
 	byValue(t, v, 64000, placement.NodeOrder)
 	withoutOrder, withOrder := byValue(t, v, 1, nil), byValue(t, v, 1, placement.NodeOrder)
 	n, job := newNode(t, uncut("n", 2)), task("job", fraction(300))
@@ -52,9 +68,15 @@ func TestByValueRefuses(t *testing.T) {
 func TestRank(t *testing.T) {
 	t.Parallel()
 	v := sumOf(t, plainMix(), migMix())
-	list := []*placement.ValuePolicy{byValue(t, v, 1, placement.NodeOrder), byValue(t, v, 40, placement.SmallestFirst)}
+	// An order of somebody else's, which tells equal GPUs apart.
+	lastGPU := func(_ *placement.Node, _ *placement.Task, spot placement.Spot) int64 {
+		return int64(spot.GPUs.First() + 1)
+	}
+	list := []*placement.ValuePolicy{
+		byValue(t, v, 1, placement.NodeOrder), byValue(t, v, 40, placement.SmallestFirst), byValue(t, v, 40, lastGPU),
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		p := list[rapid.IntRange(0, 1).Draw(t, "policy")]
+		p := list[rapid.IntRange(0, 2).Draw(t, "policy")]
 		n := genNode(t, "node")
 		job := task("job", genShapeFor(t, n.Spec()))
 		choice, ranked := p.Choose(n, &job), p.Rank(n, &job)
@@ -65,8 +87,12 @@ func TestRank(t *testing.T) {
 		require.NotEmpty(t, ranked)
 		assert.Equal(t, choice, ranked[0])
 		assert.True(t, slices.IsSortedFunc(ranked, func(a, b placement.Choice) int {
-			return int(min(1, max(-1, b.Score-a.Score)))
-		}))
+			return cmp.Or(
+				cmp.Compare(b.Score, a.Score),
+				cmp.Compare(a.Spot.GPUs.First(), b.Spot.GPUs.First()),
+				cmp.Compare(a.Spot.Start, b.Spot.Start),
+			)
+		}), "%v", ranked)
 		var spots []placement.Spot
 		for _, c := range ranked {
 			spots = append(spots, c.Spot)
@@ -111,45 +137,39 @@ func TestOrderRange(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNode(t, "node")
-		shape := genShapeFor(t, n.Spec())
-		s := n.State()
-		for _, spot := range freeSpots(n, shape) {
+		job := task("job", genShapeFor(t, n.Spec()))
+		for _, spot := range freeSpots(n, job.Shape) {
 			for _, order := range []placement.Order{placement.NodeOrder, placement.SmallestFirst} {
-				rank := order(&s, &shape, spot)
+				rank := order(n, &job, spot)
 				assert.GreaterOrEqual(t, rank, int64(0))
 				assert.Less(t, rank, int64(1<<24))
 			}
 		}
 	})
 	// The two ends: the smallest node with a full GPU, the largest with an idle one.
-	one := fragmentation.State{GPUs: []fragmentation.GPU{{Milli: 0}}}
-	most := fragmentation.State{GPUs: make([]fragmentation.GPU, fragmentation.MostGPUs)}
-	most.GPUs[0].Milli = fragmentation.Whole
-	small := fraction(1)
+	one, most := with(t, newNode(t, uncut("n", 1)), at("a", whole(1), 0)), newNode(t, uncut("n", fragmentation.MostGPUs))
+	small := task("job", fraction(1))
 	spot := placement.Spot{GPUs: 1}
-	assert.Less(t, placement.SmallestFirst(&one, &small, spot), int64(1<<24))
-	assert.Zero(t, placement.SmallestFirst(&most, &small, spot))
+	assert.Less(t, placement.SmallestFirst(one, &small, spot), int64(1<<24))
+	assert.Zero(t, placement.SmallestFirst(most, &small, spot))
 }
 
 // SmallestFirst compares the number of GPUs first, then what is left, then the
 // pairs that stay free.
 func TestSmallestFirst(t *testing.T) {
 	t.Parallel()
-	a100 := lookup(t, "a100-40gb")
-	state := func(gpus ...fragmentation.GPU) *fragmentation.State { return &fragmentation.State{GPUs: gpus} }
-	gpu := func(milli int64) fragmentation.GPU { return fragmentation.GPU{Milli: milli} }
-	share, small := fraction(100), instance("1g.5gb")
+	share, small, two := task("job", fraction(100)), task("job", instance("1g.5gb")), task("job", whole(2))
 	spot := placement.Spot{GPUs: 1}
 	rank := placement.SmallestFirst
-	assert.Greater(t, rank(state(gpu(1000)), &share, spot), rank(state(gpu(100), gpu(0)), &share, spot))
-	assert.Greater(t, rank(state(gpu(100)), &share, spot), rank(state(gpu(101)), &share, spot))
-	layout, err := a100.Layout(mig.Instance{Profile: "3g.20gb", Start: 4})
-	require.NoError(t, err)
-	empty, used := fragmentation.GPU{Layout: a100.Empty()}, fragmentation.GPU{Layout: layout}
-	assert.Greater(t, rank(state(used), &small, spot), rank(state(empty), &small, placement.Spot{GPUs: 1, Start: 6}))
-	assert.Greater(t, rank(state(empty), &small, placement.Spot{GPUs: 1, Start: 6}), rank(state(empty), &small, spot))
-	two := whole(2)
-	assert.Equal(t, rank(state(gpu(1000), gpu(1000)), &two, placement.Spot{GPUs: 3}), rank(state(gpu(0), gpu(1000)), &two, placement.Spot{GPUs: 3}))
+	one, pair := newNode(t, uncut("n", 1)), newNode(t, uncut("n", 2))
+	fuller := with(t, pair, at("a", fraction(900), 0), at("b", whole(1), 1))
+	assert.Greater(t, rank(one, &share, spot), rank(fuller, &share, spot))
+	assert.Greater(t, rank(with(t, one, at("a", fraction(900), 0)), &share, spot), rank(with(t, one, at("a", fraction(899), 0)), &share, spot))
+	empty := newNode(t, cut(t, "n", "a100-40gb", 1))
+	used := with(t, empty, instanceAt("a", "3g.20gb", 0, 4))
+	assert.Greater(t, rank(used, &small, spot), rank(empty, &small, placement.Spot{GPUs: 1, Start: 6}))
+	assert.Greater(t, rank(empty, &small, placement.Spot{GPUs: 1, Start: 6}), rank(empty, &small, spot))
+	assert.Equal(t, rank(pair, &two, placement.Spot{GPUs: 3}), rank(with(t, pair, at("a", fraction(1), 0)), &two, placement.Spot{GPUs: 3}))
 }
 
 // Random takes every node and every GPU that fits about equally often, and

@@ -28,11 +28,11 @@ func TestCase06PackInstances(t *testing.T) {
 		whole  int // 7g.80gb that can still be placed
 	}{
 		{"first fit", placement.FirstFit(), 1, 3},
-		{"best fit", placement.BestFit(suiteScale), 1, 3},
+		{"best fit", placement.BestFit(suiteLargest), 1, 3},
 		{"packing", placement.Packing(), 1, 3},
-		{"clustering", placement.Clustering(suiteScale), 1, 3},
+		{"clustering", placement.Clustering(suiteLargest), 1, 3},
 		{"value", byValue(t, v, 1, placement.NodeOrder), 1, 3},
-		{"worst fit", placement.WorstFit(suiteScale), 4, 0},
+		{"worst fit", placement.WorstFit(suiteLargest), 4, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestCase06PackInstances(t *testing.T) {
 			}
 			job := task("large", instance("7g.80gb"))
 			large := 0
-			for n := c.Node("n"); n.Fits(&job.Shape).Kind == placement.None; large++ {
+			for n := c.Node("n"); n.Fits(&job).Kind == placement.None; large++ {
 				n = with(t, n, placement.Assignment{Task: task(fmt.Sprint(large), job.Shape), Spot: tt.policy.Choose(n, &job).Spot})
 			}
 			assert.Equal(t, tt.whole, large)
@@ -64,7 +64,7 @@ func TestCase57And104TwoInstances(t *testing.T) {
 	both := fragmentation.Shape{GPUs: 2, Profile: "3g.40gb"}
 	require.ErrorIs(t, both.Validate(), fragmentation.ErrBadShape)
 	n := newNode(t, cut(t, "n", "h100-80gb-sxm5", 3))
-	assert.Equal(t, placement.Refusal{Kind: placement.BadShape}, n.Fits(&both))
+	assert.Equal(t, placement.Refusal{Kind: placement.BadShape}, fits(n, both))
 
 	small := instance("1g.5gb")
 	small.DeviceMemory = 4864
@@ -75,7 +75,7 @@ func TestCase57And104TwoInstances(t *testing.T) {
 	assert.Equal(t, "1g.5gb@0 1g.5gb@1", c.Node("n").State().GPUs[0].Layout.String())
 
 	two := whole(2)
-	assert.Equal(t, placement.Refusal{Kind: placement.LackGPU}, newNode(t, uncut("n", 1)).Fits(&two), "two devices of one uncut GPU")
+	assert.Equal(t, placement.Refusal{Kind: placement.LackGPU}, fits(newNode(t, uncut("n", 1)), two), "two devices of one uncut GPU")
 }
 
 // 62: slices are counted once. The report counts compute slices as GPUs; here a
@@ -107,7 +107,7 @@ func TestCase105MemoryOfProfile(t *testing.T) {
 		job := task("job", s)
 		return &job
 	}
-	assert.Equal(t, placement.Refusal{Kind: placement.LackDevice}, n.Fits(&need("1g.5gb").Shape))
+	assert.Equal(t, placement.Refusal{Kind: placement.LackDevice}, n.Fits(need("1g.5gb")))
 	choice := placement.FirstFit().Choose(n, need("2g.10gb"))
 	require.True(t, choice.OK())
 	assert.Equal(t, 2, choice.Spot.Start, "the first start that the 1g at 0 leaves")

@@ -55,10 +55,10 @@ func TestCase91And92DeviceMemory(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t, placement.NodeSpec{Name: "n", GPUs: []placement.GPUSpec{{Memory: tt.gpu}}})
 			request := fragmentation.Shape{GPUs: 1, Milli: 10, DeviceMemory: tt.need}
-			at, refused := fill(t, c, placement.BestFit(c.Scale()), repeat(tt.requests, request)...)
+			at, refused := fill(t, c, placement.BestFit(c.Largest()), repeat(tt.requests, request)...)
 			assert.Equal(t, map[string]int{"n/0": tt.placed}, at)
 			assert.Equal(t, tt.stillPending, refused)
-			assert.Equal(t, placement.Refusal{Kind: placement.LackDevice, Evictable: true}, c.Node("n").Fits(&request))
+			assert.Equal(t, placement.Refusal{Kind: placement.LackDevice, Evictable: true}, fits(c.Node("n"), request))
 		})
 	}
 	// 92 came about by a request that nothing read. A request for a GPU without
@@ -103,7 +103,7 @@ func TestCase95Fractions(t *testing.T) {
 		{fragmentation.Shape{GPUs: 2, Milli: 750}, placement.BadShape},
 		{fragmentation.Shape{GPUs: 1, Milli: -500}, placement.BadShape},
 	} {
-		assert.Equal(t, tt.kind, n.Fits(&tt.shape).Kind, "%+v", tt.shape)
+		assert.Equal(t, tt.kind, fits(n, tt.shape).Kind, "%+v", tt.shape)
 		assert.Equal(t, tt.kind == placement.None, tt.shape.Validate() == nil, "%+v", tt.shape)
 	}
 }
@@ -124,7 +124,7 @@ func TestCase96FullCard(t *testing.T) {
 	require.ErrorIs(t, wrong[0].Err, placement.ErrRefused)
 	assert.Zero(t, n.State().GPUs[0].Memory)
 	more := memory(500)
-	assert.Equal(t, placement.Refusal{Kind: placement.LackDevice, Evictable: true}, n.Fits(&more))
+	assert.Equal(t, placement.Refusal{Kind: placement.LackDevice, Evictable: true}, fits(n, more))
 }
 
 // 99: of five records the first is good; the others are reported one by one.
@@ -169,7 +169,7 @@ func TestCase100NothingThere(t *testing.T) {
 		assert.Equal(t, "good", n.Name(), "%s: %+v", p.name, choice)
 		assert.True(t, p.policy.Choose(c.Node("empty"), &nothing).OK(), "%s", p.name)
 	}
-	for _, scale := range []placement.Scale{{}, {CPU: -1, GPU: -1}} {
+	for _, scale := range []placement.Largest{{}, {CPU: -1, GPU: -1}} {
 		job := task("job", shape)
 		for _, p := range []placement.Policy{placement.BestFit(scale), placement.DotProduct(scale), placement.Clustering(scale)} {
 			assert.True(t, p.Choose(newNode(t, good), &job).OK())
@@ -272,8 +272,8 @@ func TestCase120NothingHalfTaken(t *testing.T) {
 	t.Parallel()
 	n := with(t, newNode(t, uncut("n", 3)), at("a", fraction(400), 1), at("b", fraction(600), 2))
 	halves, two := fragmentation.Shape{CPU: 1000, GPUs: 2, Milli: 500}, whole(2)
-	assert.Equal(t, placement.BadShape, n.Fits(&halves).Kind)
-	assert.Equal(t, placement.LackGPU, n.Fits(&two).Kind)
+	assert.Equal(t, placement.BadShape, fits(n, halves).Kind)
+	assert.Equal(t, placement.LackGPU, fits(n, two).Kind)
 	before := stateText(n)
 	_, err := n.With(at("x", two, 0, 1))
 	require.ErrorIs(t, err, placement.ErrRefused)

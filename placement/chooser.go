@@ -1,15 +1,14 @@
 package placement
 
-import "github.com/gpushare/gpushare/fragmentation"
-
 // Chooser is Cluster.Choose with a memory: it keeps what a policy answered for a
-// shape on a node, and asks again only where the node has changed. The answers
-// are the same. It costs memory for every pair of shape and node that it has
-// seen, is for one user at a time, and follows one cluster.
+// kind of task (a Task without its ID) on a node, and asks again only where the
+// node has changed. The answers are the same. It costs memory for every pair of
+// kind and node that it has seen, is for one user at a time, and follows one
+// cluster.
 type Chooser struct {
 	cluster *Cluster
 	policy  Policy
-	memory  map[fragmentation.Shape][]answer // nil for a policy that looks at the task's ID
+	memory  map[Task][]answer // by task without ID; nil for a policy that looks at the task's ID
 }
 
 // answer is what the policy said of a node view.
@@ -22,7 +21,7 @@ type answer struct {
 func NewChooser(c *Cluster, p Policy) *Chooser {
 	h := &Chooser{cluster: c, policy: p}
 	if !perTask(p) {
-		h.memory = map[fragmentation.Shape][]answer{}
+		h.memory = map[Task][]answer{}
 	}
 	return h
 }
@@ -32,10 +31,12 @@ func (h *Chooser) Choose(t *Task) (*Node, Choice) {
 	if h.memory == nil {
 		return h.cluster.Choose(h.policy, t)
 	}
-	answers, found := h.memory[t.Shape]
+	kind := *t
+	kind.ID = ""
+	answers, found := h.memory[kind]
 	if !found || len(answers) != len(h.cluster.nodes) {
 		answers = make([]answer, len(h.cluster.nodes))
-		h.memory[t.Shape] = answers
+		h.memory[kind] = answers
 	}
 	return pick(h.cluster.nodes, func(i int, n *Node) Choice {
 		// Views are immutable: the same view gives the same answer.

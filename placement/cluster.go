@@ -42,35 +42,6 @@ func (c *Cluster) add(n *Node) error {
 	return nil
 }
 
-// Recorded is an assignment with the name of its node, as a scheduler finds it
-// recorded after a restart.
-type Recorded struct {
-	Node       string
-	Assignment Assignment
-}
-
-// RebuildCluster returns the cluster with recorded assignments; see Rebuild. An
-// unknown node and a task that is recorded on a second node are contradictions
-// too. The error is that of NewCluster.
-func RebuildCluster(specs []NodeSpec, recorded []Recorded) (*Cluster, []Contradiction, error) {
-	c, err := NewCluster(specs)
-	if err != nil {
-		return nil, nil, err
-	}
-	var wrong []Contradiction
-	for _, floating := range []bool{false, true} {
-		for _, r := range recorded {
-			if r.Assignment.Spot.Anywhere != floating {
-				continue
-			}
-			if err := c.Place(r.Node, r.Assignment); err != nil {
-				wrong = append(wrong, Contradiction{r.Node, r.Assignment, err})
-			}
-		}
-	}
-	return c, wrong, nil
-}
-
 // Len returns the number of nodes.
 func (c *Cluster) Len() int { return len(c.nodes) }
 
@@ -107,12 +78,9 @@ func (c *Cluster) Locate(taskID string) *Node {
 // ErrUnknownNode or, for a task that is on any node already, ErrDuplicate;
 // nothing is changed then.
 func (c *Cluster) Place(node string, a Assignment) error {
-	i, found := c.byName[node]
-	if !found {
-		return fmt.Errorf("placement: task %q on node %q: %w", a.Task.ID, node, ErrUnknownNode)
-	}
-	if at := c.Locate(a.Task.ID); at != nil {
-		return fmt.Errorf("placement: task %q on node %q: on node %q: %w", a.Task.ID, node, at.Name(), ErrDuplicate)
+	i, err := c.placeable(node, &a.Task)
+	if err != nil {
+		return err
 	}
 	n, err := c.nodes[i].With(a)
 	if err != nil {
@@ -121,6 +89,19 @@ func (c *Cluster) Place(node string, a Assignment) error {
 	c.nodes[i] = n
 	c.at[a.Task.ID] = i
 	return nil
+}
+
+// placeable returns the index of a node, if a task may be placed there as far as
+// names go.
+func (c *Cluster) placeable(node string, t *Task) (int, error) {
+	i, found := c.byName[node]
+	if !found {
+		return 0, fmt.Errorf("placement: task %q on node %q: %w", t.ID, node, ErrUnknownNode)
+	}
+	if at := c.Locate(t.ID); at != nil {
+		return 0, fmt.Errorf("placement: task %q on node %q: on node %q: %w", t.ID, node, at.Name(), ErrDuplicate)
+	}
+	return i, nil
 }
 
 // Release takes a task off its node and reports whether it was on one. It is
@@ -135,9 +116,9 @@ func (c *Cluster) Release(taskID string) bool {
 	return true
 }
 
-// Scale returns the amounts of the largest node, for the plain policies.
-func (c *Cluster) Scale() Scale {
-	var s Scale
+// Largest returns the amounts of the largest node, for the plain policies.
+func (c *Cluster) Largest() Largest {
+	var s Largest
 	for _, n := range c.nodes {
 		s.CPU = max(s.CPU, n.spec.CPU)
 		s.GPU = max(s.GPU, fragmentation.Whole*int64(len(n.spec.GPUs)))

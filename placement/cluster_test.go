@@ -158,6 +158,53 @@ func TestChooser(t *testing.T) {
 	})
 }
 
+// counting counts how often it is asked.
+type counting struct {
+	placement.Policy
+	asked *int
+}
+
+func (p counting) Choose(n *placement.Node, t *placement.Task) placement.Choice {
+	*p.asked++
+	return p.Policy.Choose(n, t)
+}
+
+// A Chooser asks once about tasks that differ in their ID alone, and again about a
+// node that has changed.
+func TestChooserRemembers(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	c := newCluster(t, uncut("a", 1), uncut("b", 1), uncut("c", 1))
+	h := placement.NewChooser(c, counting{placement.FirstFit(), &asked})
+	choose := func(id string, s fragmentation.Shape) {
+		job := task(id, s)
+		h.Choose(&job)
+	}
+	choose("one", fraction(300))
+	assert.Equal(t, 3, asked)
+	choose("two", fraction(300))
+	assert.Equal(t, 3, asked)
+	choose("three", fraction(301))
+	assert.Equal(t, 6, asked)
+	require.NoError(t, c.Place("b", at("placed", fraction(1), 0)))
+	choose("four", fraction(300))
+	assert.Equal(t, 7, asked)
+}
+
+// A joined policy looks at the ID if one of the two does.
+func TestSplitMIGPerTask(t *testing.T) {
+	t.Parallel()
+	first, random := placement.FirstFit(), placement.Random(1)
+	for _, tt := range []struct {
+		instances, others placement.Policy
+		want              bool
+	}{{first, first, false}, {random, first, true}, {first, random, true}} {
+		per, ok := placement.SplitMIG(tt.instances, tt.others).(interface{ PerTask() bool })
+		require.True(t, ok)
+		assert.Equal(t, tt.want, per.PerTask())
+	}
+}
+
 func TestNewClusterRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := placement.NewCluster([]placement.NodeSpec{uncut("a", 1), uncut("b", 1), uncut("a", 2)})
@@ -174,21 +221,21 @@ func TestClusterWithoutNodes(t *testing.T) {
 	n, choice := c.Choose(placement.FirstFit(), &job)
 	assert.Nil(t, n)
 	assert.False(t, choice.OK())
-	assert.Equal(t, placement.Scale{}, c.Scale())
+	assert.Equal(t, placement.Largest{}, c.Largest())
 	// Scores that weigh against an amount of zero are scores all the same.
 	for _, p := range []placement.Policy{
-		placement.BestFit(c.Scale()), placement.WorstFit(c.Scale()),
-		placement.DotProduct(c.Scale()), placement.Clustering(c.Scale()),
+		placement.BestFit(c.Largest()), placement.WorstFit(c.Largest()),
+		placement.DotProduct(c.Largest()), placement.Clustering(c.Largest()),
 	} {
 		assert.True(t, p.Choose(newNode(t, uncut("n", 1)), &job).OK())
 	}
 }
 
-func TestClusterScale(t *testing.T) {
+func TestClusterLargest(t *testing.T) {
 	t.Parallel()
 	small := uncut("small", 8)
 	small.CPU = 1000
-	assert.Equal(t, placement.Scale{CPU: 64000, GPU: 8000}, newCluster(t, small, uncut("a", 2)).Scale())
+	assert.Equal(t, placement.Largest{CPU: 64000, GPU: 8000}, newCluster(t, small, uncut("a", 2)).Largest())
 }
 
 func TestClusterTies(t *testing.T) {
@@ -250,10 +297,10 @@ func TestPut(t *testing.T) {
 	require.NoError(t, c.Place("b", at("on a", fraction(100), 0)), "free to go elsewhere")
 }
 
-func TestAllocatable(t *testing.T) {
+func TestSpecFromAllocatable(t *testing.T) {
 	t.Parallel()
-	spec, err := placement.Allocatable("n", "T4", 16384, map[string]int64{
-		"cpu": 63500, "memory": 264<<30 + 5, "nvidia.com/gpu": 2, "pods": 110, "nvidia.com/mig-1g.5gb": 0,
+	spec, err := placement.SpecFromAllocatable("n", "T4", 16384, map[string]int64{
+		"cpu": 63500, "memory": 264<<30 + 5, "nvidia.com/gpu": 2, "pods": -110, "nvidia.com/mig-1g.5gb": 0, "example.com/debt": -1,
 	})
 	require.NoError(t, err)
 	assert.Equal(t, placement.NodeSpec{
@@ -265,11 +312,13 @@ func TestAllocatable(t *testing.T) {
 		{"nvidia.com/gpu": 1 << 40},
 		{"nvidia.com/gpu": -1},
 		{"cpu": -1},
+		{"memory": -1},
+		{"nvidia.com/mig-1g.5gb": -1},
 		{"nvidia.com/mig-3g.20gb": 1, "nvidia.com/gpu": 1},
 	} {
-		_, err := placement.Allocatable("n", "", 0, amounts)
+		_, err := placement.SpecFromAllocatable("n", "", 0, amounts)
 		require.ErrorIs(t, err, placement.ErrBadNode, "%v", amounts)
 	}
-	_, err = placement.Allocatable("n", "", 0, map[string]int64{"memory": -5, "cpu": -1})
+	_, err = placement.SpecFromAllocatable("n", "", 0, map[string]int64{"memory": -5, "cpu": -1})
 	require.ErrorContains(t, err, "cpu=-1, memory=-5", "all of them, in order")
 }

@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 			choice := p.policy.Choose(n, &job)
 			assert.Equal(t, before, stateText(n), "the view is not changed")
 
-			assert.Equal(t, n.Fits(&job.Shape), choice.Refusal, "refuses what Fits refuses")
+			assert.Equal(t, n.Fits(&job), choice.Refusal, "refuses what Fits refuses")
 			free := freeSpots(n, job.Shape)
 			require.Equal(t, len(free) > 0, choice.OK(), "%s", choice.Refusal)
 			if choice.OK() {
@@ -102,12 +102,41 @@ func TestConformanceBadShapes(t *testing.T) {
 				Profile:      rapid.SampledFrom([]string{"", "1g.5gb", "1g.6gb", "1c.2g.10gb", "5gb", "+me"}).Draw(t, "profile"),
 			})
 			choice := p.policy.Choose(n, &job)
-			assert.Equal(t, n.Fits(&job.Shape), choice.Refusal)
+			assert.Equal(t, n.Fits(&job), choice.Refusal)
 			if job.Shape.Validate() != nil {
 				assert.False(t, choice.OK(), "%+v", job.Shape)
 				assert.False(t, choice.Refusal.Evictable, "%+v", job.Shape)
 			}
 		})
+	})
+}
+
+// Without tasks placed anywhere, Fits says of a node what With does; with some,
+// what Fits takes With takes.
+func TestFitsAgreesWithWith(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := genNode(t, "node")
+		job := task("job", genShapeFor(t, n.Spec()))
+		fit := n.Fits(&job)
+		_, err := n.With(placement.Assignment{Task: job, Spot: placement.Spot{Anywhere: true}})
+		if fit.Kind == placement.None {
+			require.NoError(t, err)
+		}
+		if floats(n) {
+			return
+		}
+		if fit.Kind != placement.None {
+			var refused *placement.RefusedError
+			require.ErrorAs(t, err, &refused)
+			assert.Equal(t, fit.Kind, refused.Kind)
+		}
+		taken := false
+		for _, spot := range allSpots(n.NumGPUs(), job.Shape) {
+			_, err := n.With(placement.Assignment{Task: job, Spot: spot})
+			taken = taken || err == nil
+		}
+		assert.Equal(t, fit.Kind == placement.None, taken)
 	})
 }
 
@@ -149,7 +178,7 @@ func TestConformanceAllocations(t *testing.T) {
 				}
 				fitting++
 				assert.Zero(t, testing.AllocsPerRun(20, func() { p.policy.Choose(n, &tasks[i]) }), "%s: %s on %s", p.name, tasks[i].ID, n.Name())
-				assert.Zero(t, testing.AllocsPerRun(20, func() { n.Fits(&tasks[i].Shape) }), "Fits: %s on %s", tasks[i].ID, n.Name())
+				assert.Zero(t, testing.AllocsPerRun(20, func() { n.Fits(&tasks[i]) }), "Fits: %s on %s", tasks[i].ID, n.Name())
 			}
 		}
 		assert.GreaterOrEqual(t, fitting, 2*len(tasks)-2)

@@ -11,7 +11,8 @@
 //	Cluster: many nodes, one writer; Chooser: the best node, remembered
 //
 // A [Task] is an identity and a fragmentation.Shape: CPU, memory and one kind of
-// GPU share (a fraction, whole GPUs, a MIG instance). A [Spot] says which GPUs
+// GPU share (a fraction, whole GPUs, a MIG instance). Tasks that differ in their
+// identity alone are interchangeable. A [Spot] says which GPUs
 // of a node and, for a MIG instance, which start. An [Assignment] is a task at a
 // spot.
 //
@@ -20,11 +21,21 @@
 // values exactly the spot that is returned. The largest score wins and the
 // first node on a tie. [ByValue] turns any fragmentation.Value into a policy;
 // [FirstFit], [BestFit], [WorstFit], [DotProduct], [Packing], [Clustering] and
-// [Random] are the usual ones. [ByKind] joins two.
+// [Random] are the usual ones. [SplitMIG] joins two.
 //
 // The rule people get wrong: free GPU in sum says nothing. Sixteen GPUs with 400
 // milli left each take no task of 600, and seven free memory slices of eight take
 // no 4g.20gb if an instance stands at slice 0. Ask [Node.Fits].
+//
+// # Tasks placed anywhere
+//
+// Where another component picks the device, a task is known to be on a node but
+// not on which GPU ([Spot].Anywhere). The node keeps room for such tasks on spots
+// of its choice, and moves them as others come and go. Fits and the policies look
+// at the spots chosen now, and With at all there could be: so With may take what
+// Fits refuses, never the other way round, and without such tasks the two agree.
+// The search is exact but bounded; its end without an answer is [ErrGaveUp], never
+// a refusal, and a [Rebuild] loses no task by it.
 //
 // # Steps and order
 //
@@ -49,5 +60,5 @@
 // are safe for concurrent use; a Cluster has one writer, and a Chooser one user.
 // Fits and Choose take microseconds and do not allocate when the task
 // fits; With and Without copy the node's list of tasks, and look for new spots
-// for those that are placed anywhere.
+// for those that are placed anywhere, which is bounded by some milliseconds.
 package placement

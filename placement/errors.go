@@ -10,9 +10,12 @@ var (
 	ErrBadNode     = errors.New("bad node")
 	ErrBadTask     = errors.New("bad task")
 	ErrBadSpot     = errors.New("bad spot")
-	ErrRefused     = errors.New("refused")
+	ErrRefused     = errors.New("refused") // there is no room
+	ErrGaveUp      = errors.New("search gave up")
 	ErrDuplicate   = errors.New("already there")
 	ErrUnknownNode = errors.New("unknown node")
+	ErrBadRule     = errors.New("bad rule")  // ByValue cannot make a policy of its arguments
+	ErrBadRange    = errors.New("bad range") // it is empty or upside down
 )
 
 // RefusedError says why a task cannot be taken at a spot; it wraps ErrRefused.

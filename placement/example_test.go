@@ -24,7 +24,7 @@ func ExampleNode_With() {
 		fmt.Println(err)
 		return
 	}
-	large := fragmentation.Shape{CPU: 8000, GPUs: 2, Milli: 1000}
+	large := placement.Task{ID: "large", Shape: fragmentation.Shape{CPU: 8000, GPUs: 2, Milli: 1000}}
 	for _, n := range []*placement.Node{empty, used, used.Without("small")} {
 		refusal := n.Fits(&large)
 		fmt.Printf("%v (could eviction help: %v)\n", refusal, refusal.Evictable)
@@ -87,7 +87,7 @@ func ExampleChooser() {
 		fmt.Println(err)
 		return
 	}
-	chooser := placement.NewChooser(cluster, placement.BestFit(cluster.Scale()))
+	chooser := placement.NewChooser(cluster, placement.BestFit(cluster.Largest()))
 	arrive := func(id string, gpus int, milli int64) {
 		task := placement.Task{ID: id, Shape: fragmentation.Shape{CPU: 2000, GPUs: gpus, Milli: milli}}
 		node, choice := chooser.Choose(&task)
@@ -146,7 +146,7 @@ func ExampleRebuild() {
 	}
 	// Output:
 	// 1g.5gb@0 2g.10gb@2 3g.20gb@4
-	// placement: task "b" on node "node": GPU 0: mig: model a100-40gb: 3g.20gb@4 and 1g.5gb@5 overlap
+	// placement: task "b" on node "node": GPU 0: no free start for the MIG profile: mig: model a100-40gb: 3g.20gb@4 and 1g.5gb@5 overlap
 }
 
 // Devices in the order in which a node should offer them.

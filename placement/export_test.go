@@ -12,3 +12,8 @@ func WithBound(n *Node, a Assignment, steps int) (*Node, error) { return n.with(
 
 // WithoutBound is Node.Without with another bound for the search.
 func WithoutBound(n *Node, taskID string, steps int) *Node { return n.without(taskID, steps) }
+
+// RebuildBound is Rebuild with another bound for the search.
+func RebuildBound(spec NodeSpec, recorded []Assignment, steps int) (*Node, []Contradiction, error) {
+	return rebuild(spec, recorded, steps)
+}

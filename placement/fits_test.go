@@ -13,8 +13,8 @@ import (
 // naiveKind says why a shape fits on no spot of a state, asking every question
 // by trying all spots of a shape that asks for less.
 func naiveKind(n *placement.Node, shape fragmentation.Shape) placement.Kind {
-	fits := func(s fragmentation.Shape) bool { return len(freeSpots(n, s)) > 0 }
-	if fits(shape) {
+	free := func(s fragmentation.Shape) bool { return len(freeSpots(n, s)) > 0 }
+	if free(shape) {
 		return placement.None
 	}
 	if shape.Validate() != nil {
@@ -44,7 +44,7 @@ func naiveKind(n *placement.Node, shape fragmentation.Shape) placement.Kind {
 		return placement.LackCPU
 	case shape.Memory > s.Memory:
 		return placement.LackMemory
-	case shape.Profile == "" && fits(noMemory):
+	case shape.Profile == "" && free(noMemory):
 		return placement.LackDevice
 	case shape.Profile == "":
 		return placement.LackGPU
@@ -73,7 +73,7 @@ func TestFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNode(t, "node")
 		shape := genShapeFor(t, n.Spec())
-		got := n.Fits(&shape)
+		got := fits(n, shape)
 		assert.Equal(t, naiveKind(n, shape), got.Kind, "%s", got)
 		alone := feasible(n.Spec(), nil, []fragmentation.Shape{shape})
 		assert.Equal(t, got.Kind != placement.None && alone, got.Evictable, "%s", got)
@@ -87,17 +87,17 @@ func TestFitsIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := genNode(t, "node")
 		shape := genShapeFor(t, n.Spec())
-		if n.Fits(&shape).Kind != placement.None {
+		if fits(n, shape).Kind != placement.None {
 			return
 		}
 		less := shape
 		less.CPU, less.Memory, less.DeviceMemory = shape.CPU/2, 0, 0
-		assert.Equal(t, placement.Refusal{}, n.Fits(&less))
+		assert.Equal(t, placement.Refusal{}, fits(n, less))
 		for _, a := range assignments(n) {
 			if a.Spot.Anywhere || floats(n) {
 				continue // the others may move to where the task would go
 			}
-			assert.Equal(t, placement.Refusal{}, n.Without(a.Task.ID).Fits(&shape))
+			assert.Equal(t, placement.Refusal{}, fits(n.Without(a.Task.ID), shape))
 		}
 	})
 }
@@ -113,6 +113,8 @@ func TestFitsKinds(t *testing.T) {
 	mixed := cut(t, "n", "a100-40gb", 1)
 	mixed.GPUs = append(mixed.GPUs, cut(t, "", "a30-24gb", 1).GPUs...)
 	mixed.Model = "A100"
+	twoSizes := cut(t, "n", "a100-40gb", 1) // its 1g.10gb has 9856 MiB, that of the other 9728
+	twoSizes.GPUs = append(twoSizes.GPUs, cut(t, "", "a100-80gb", 1).GPUs...)
 	memory := func(s fragmentation.Shape, need int64) fragmentation.Shape {
 		s.DeviceMemory = need
 		return s
@@ -144,13 +146,14 @@ func TestFitsKinds(t *testing.T) {
 		{"profile of neither", newNode(t, mixed), instance("3g.40gb"), placement.Refusal{Kind: placement.UnknownProfile}},
 		{"profile of neither, though CPU is short too", newNode(t, mixed), fragmentation.Shape{CPU: 99000, GPUs: 1, Profile: "3g.40gb"}, placement.Refusal{Kind: placement.UnknownProfile}},
 		{"no start", with(t, newNode(t, mixed), instanceAt("a", "1g.5gb", 0, 0)), instance("7g.40gb"), placement.Refusal{Kind: placement.NoStart, Evictable: true}},
+		{"no start where there is memory, and memory where there is a start", with(t, newNode(t, twoSizes), instanceAt("a", "7g.40gb", 0, 0)), memory(instance("1g.10gb"), 9800), placement.Refusal{Kind: placement.NoStart, Evictable: true}},
 		{"instance too small", newNode(t, mixed), memory(instance("1g.5gb"), 5000), placement.Refusal{Kind: placement.LackDevice}},
 		{"one and a half", shared, fraction(1500), placement.Refusal{Kind: placement.BadShape}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, tt.want, tt.node.Fits(&tt.shape))
+			assert.Equal(t, tt.want, fits(tt.node, tt.shape))
 		})
 	}
 }

@@ -80,6 +80,11 @@ func instance(profile string) fragmentation.Shape {
 
 func task(id string, s fragmentation.Shape) placement.Task { return placement.Task{ID: id, Shape: s} }
 
+// fits asks for a task of a shape.
+func fits(n *placement.Node, s fragmentation.Shape) placement.Refusal {
+	return n.Fits(&placement.Task{Shape: s})
+}
+
 // at is a task on GPUs of a node.
 func at(id string, s fragmentation.Shape, gpus ...int) placement.Assignment {
 	return placement.Assignment{Task: task(id, s), Spot: placement.Spot{GPUs: placement.GPUs(gpus...)}}
@@ -115,7 +120,12 @@ func genProfile(t *rapid.T, m *mig.Model) string {
 	return rapid.SampledFrom(names).Draw(t, "profile")
 }
 
-// genSpec draws a node with up to four GPUs, cut and uncut ones mixed.
+func genDeviceMemory(t *rapid.T) int64 {
+	return rapid.SampledFrom([]int64{16384, 16384, 8192, 0}).Draw(t, "device memory")
+}
+
+// genSpec draws a node with up to four GPUs, cut and uncut ones mixed, with
+// device memory and MIG models of their own.
 func genSpec(t *rapid.T, name string) placement.NodeSpec {
 	s := placement.NodeSpec{
 		Name:   name,
@@ -123,12 +133,16 @@ func genSpec(t *rapid.T, name string) placement.NodeSpec {
 		Memory: rapid.SampledFrom([]int64{262144, 262144, 262144, 2048, 0}).Draw(t, "memory"),
 		Model:  rapid.SampledFrom([]string{"", "T4", "G2"}).Draw(t, "model"),
 	}
-	cutModel := genMIGModel(t, "model of cut GPUs")
-	memory := rapid.SampledFrom([]int64{16384, 16384, 0}).Draw(t, "device memory")
+	// Most nodes have GPUs of one kind.
+	alike := rapid.Bool().Draw(t, "GPUs alike")
+	memory, model := genDeviceMemory(t), genMIGModel(t, "model of cut GPUs")
 	for range rapid.IntRange(0, 4).Draw(t, "GPUs") {
+		if !alike {
+			memory, model = genDeviceMemory(t), genMIGModel(t, "model of cut GPUs")
+		}
 		g := placement.GPUSpec{Memory: memory}
 		if rapid.Bool().Draw(t, "cut") {
-			g = placement.GPUSpec{MIG: cutModel}
+			g = placement.GPUSpec{MIG: model}
 		}
 		s.GPUs = append(s.GPUs, g)
 	}
@@ -146,13 +160,19 @@ func genShapeFor(t *rapid.T, spec placement.NodeSpec) fragmentation.Shape {
 		return genShape(t)
 	}
 	kinds := []string{"no GPU"}
-	var m *mig.Model
+	var keys []string
 	for _, g := range spec.GPUs {
 		if g.MIG != nil {
-			kinds, m = append(kinds, "MIG", "MIG"), g.MIG
+			kinds, keys = append(kinds, "MIG", "MIG"), append(keys, g.MIG.Key())
 		} else {
 			kinds = append(kinds, "fraction", "fraction", "whole")
 		}
+	}
+	var m *mig.Model
+	if keys != nil {
+		var err error
+		m, err = mig.Lookup(rapid.SampledFrom(keys).Draw(t, "profile of"))
+		require.NoError(t, err)
 	}
 	return genShapeOf(t, kinds, m)
 }

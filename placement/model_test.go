@@ -192,7 +192,14 @@ func (m *machine) Restart(t *rapid.T) {
 
 // Check compares everything with the model.
 func (m *machine) Check(t *rapid.T) {
-	for _, spec := range m.specs {
+	var names []string
+	for n := range m.cluster.Nodes() {
+		names = append(names, n.Name())
+	}
+	assert.Equal(t, len(m.specs), m.cluster.Len())
+	for i, spec := range m.specs {
+		assert.Equal(t, spec.Name, names[i], "the order of nodes")
+		assert.Equal(t, spec.Generation, m.cluster.Node(spec.Name).Spec().Generation)
 		n, want := m.cluster.Node(spec.Name), m.on(spec.Name)
 		slices.SortFunc(want, func(a, b placement.Assignment) int { return cmp.Compare(a.Task.ID, b.Task.ID) })
 		assert.Equal(t, len(want), n.Len())
@@ -231,7 +238,7 @@ func stateText(n *placement.Node) string {
 func assertSameNode(t *rapid.T, want, got *placement.Node) {
 	assert.Equal(t, stateText(want), stateText(got))
 	assert.Equal(t, assignments(want), assignments(got))
-	clustering := placement.Clustering(placement.Scale{CPU: 64000, GPU: 4000})
+	clustering := placement.Clustering(placement.Largest{CPU: 64000, GPU: 4000})
 	for _, shape := range []fragmentation.Shape{fraction(1), whole(1), whole(2), instance("1g.5gb"), instance("3g.40gb")} {
 		job := task("probe", shape)
 		assert.Equal(t, clustering.Choose(want, &job), clustering.Choose(got, &job))

@@ -39,6 +39,9 @@ type Node struct {
 	state  fragmentation.State // with all tasks, those placed anywhere on a spot of the node's choice
 	tasks  []placed            // by task ID
 	groups []groupCount        // of the tasks that use a GPU
+	// adrift says that no spots were found for the tasks placed anywhere, nor
+	// that there are none. Then state offers no share of any GPU.
+	adrift bool
 }
 
 // placed is an assignment with the spot that it takes in the state.
@@ -100,10 +103,20 @@ func (n *Node) Spec() NodeSpec {
 // Len returns the number of tasks on the node.
 func (n *Node) Len() int { return len(n.tasks) }
 
-// GPUs returns the number of GPUs of the node.
-func (n *Node) GPUs() int { return len(n.state.GPUs) }
+// NumGPUs returns the number of GPUs of the node.
+func (n *Node) NumGPUs() int { return len(n.state.GPUs) }
 
-// State returns a copy of what is left.
+// GPU returns what is left on one GPU, and the zero GPU for an index that the
+// node does not have. It does not allocate: State for an Order.
+func (n *Node) GPU(i int) fragmentation.GPU {
+	if i < 0 || i >= len(n.state.GPUs) {
+		return fragmentation.GPU{}
+	}
+	return n.state.GPUs[i]
+}
+
+// State returns a copy of what is left. If the node is not Settled, that is
+// nothing of any GPU.
 func (n *Node) State() fragmentation.State {
 	var s fragmentation.State
 	n.state.CopyTo(&s)
@@ -116,6 +129,11 @@ func (n *Node) CopyState(dst *fragmentation.State) { n.state.CopyTo(dst) }
 
 // Capacity returns a copy of the state of the empty node.
 func (n *Node) Capacity() fragmentation.State { return n.empty.State() }
+
+// Settled reports whether the node knows spots for all its tasks. Only a node
+// that was rebuilt with many tasks placed anywhere may not, where the search gave
+// up; see Rebuild.
+func (n *Node) Settled() bool { return !n.adrift }
 
 // Assignments iterates over the tasks on the node, by ID.
 func (n *Node) Assignments() iter.Seq[Assignment] {
@@ -139,121 +157,4 @@ func (n *Node) Assignment(taskID string) (Assignment, bool) {
 
 func (n *Node) find(taskID string) (int, bool) {
 	return slices.BinarySearchFunc(n.tasks, taskID, func(p placed, id string) int { return cmp.Compare(p.Task.ID, id) })
-}
-
-// With returns the view with one more task. The error wraps ErrBadTask,
-// ErrDuplicate, ErrBadSpot, ErrRefused (a *RefusedError) or, for the start of a
-// MIG instance, the error of mig.Layout.With; the view is unchanged.
-//
-// Tasks placed anywhere stand on spots of the node's choice, which are chosen
-// anew with every task that comes or goes and depend on the tasks alone. They
-// make way for a task at a spot; it is refused where they cannot.
-func (n *Node) With(a Assignment) (*Node, error) {
-	next, err := n.with(a, settleSteps)
-	if err != nil {
-		return nil, fmt.Errorf("placement: task %q on node %q: %w", a.Task.ID, n.spec.Name, err)
-	}
-	return next, nil
-}
-
-// with is With with a bound for settle.
-func (n *Node) with(a Assignment, steps int) (*Node, error) {
-	if a.Task.ID == "" {
-		return nil, fmt.Errorf("no ID: %w", ErrBadTask)
-	}
-	if err := a.Task.Shape.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrBadTask, err)
-	}
-	i, found := n.find(a.Task.ID)
-	if found {
-		return nil, fmt.Errorf("task: %w", ErrDuplicate)
-	}
-	if a.Spot.Anywhere && a.Task.Shape.GPUs == 0 {
-		a.Spot = Spot{} // there is no GPU to be unknown
-	}
-	next := *n
-	next.tasks = slices.Insert(slices.Clip(n.tasks), i, placed{a, a.Spot})
-	next.groups = countGroup(n.groups, &a.Task.Shape, 1)
-	next.known = fragmentation.State{}
-	n.known.CopyTo(&next.known)
-	if a.Spot.Anywhere {
-		if kind := nodeRefusal(&next.known, &a.Task.Shape); kind != None {
-			return nil, &RefusedError{Kind: kind, GPU: -1}
-		}
-		next.known.CPU -= a.Task.Shape.CPU
-		next.known.Memory -= a.Task.Shape.Memory
-	} else if err := take(&next.known, &a.Task.Shape, a.Spot); err != nil {
-		return nil, err
-	}
-	if next.settle(steps) {
-		return &next, nil
-	}
-	return &next, next.keep(n, i)
-}
-
-// Without returns the view without a task: the exact inverse of With. It is
-// idempotent: without the task on the node it returns the view itself.
-func (n *Node) Without(taskID string) *Node { return n.without(taskID, settleSteps) }
-
-// without is Without with a bound for settle.
-func (n *Node) without(taskID string, steps int) *Node {
-	i, found := n.find(taskID)
-	if !found {
-		return n
-	}
-	p := n.tasks[i]
-	next := *n
-	next.tasks = slices.Delete(slices.Clone(n.tasks), i, i+1)
-	next.groups = countGroup(n.groups, &p.Task.Shape, -1)
-	next.known = fragmentation.State{}
-	n.known.CopyTo(&next.known)
-	if p.Spot.Anywhere {
-		next.known.CPU += p.Task.Shape.CPU
-		next.known.Memory += p.Task.Shape.Memory
-	} else {
-		give(&next.known, &p.Task.Shape, p.spot, n.empty.state.GPUs)
-	}
-	if !next.settle(steps) { // the spots of before will do
-		next.state = fragmentation.State{}
-		n.state.CopyTo(&next.state)
-		give(&next.state, &p.Task.Shape, p.spot, n.empty.state.GPUs)
-	}
-	return &next
-}
-
-// Contradiction is a recorded assignment that cannot be true.
-type Contradiction struct {
-	Node       string
-	Assignment Assignment
-	Err        error
-}
-
-// String names the task, the node and the reason.
-func (c Contradiction) String() string { return c.Err.Error() }
-
-// Rebuild returns the view of a node with recorded assignments. Those with a
-// known GPU are entered first, in the order given, then those placed anywhere.
-// An assignment that contradicts the ones before it (two tasks on one slice, an
-// unknown GPU, a share out of range) is reported and left out; the others
-// stand.
-func Rebuild(spec NodeSpec, recorded []Assignment) (*Node, []Contradiction, error) {
-	n, err := NewNode(spec)
-	if err != nil {
-		return nil, nil, err
-	}
-	var wrong []Contradiction
-	for _, floating := range []bool{false, true} {
-		for _, a := range recorded {
-			if a.Spot.Anywhere != floating {
-				continue
-			}
-			next, err := n.With(a)
-			if err != nil {
-				wrong = append(wrong, Contradiction{spec.Name, a, err})
-				continue
-			}
-			n = next
-		}
-	}
-	return n, wrong, nil
 }

@@ -93,6 +93,9 @@ func TestWithRefuses(t *testing.T) {
 		{"bad shape", at("x", fraction(1500), 0), placement.ErrBadTask, 0, "1500"},
 		{"there already", at("a", fraction(1), 1), placement.ErrDuplicate, 0, `task "a"`},
 		{"GPU out of range", at("x", fraction(1), 3), placement.ErrBadSpot, 0, "GPU 3 of 3"},
+		{"GPU out of range for an instance", instanceAt("x", "1g.5gb", 3, 0), placement.ErrBadSpot, 0, "GPU 3 of 3"},
+		{"GPU out of range for whole GPUs", at("x", whole(3), 1, 2, 63), placement.ErrBadSpot, 0, "GPU 63 of 3"},
+		{"GPU out of range, and no CPU", at("x", fragmentation.Shape{CPU: 99000, GPUs: 1, Milli: 1}, 3), placement.ErrBadSpot, 0, "GPU 3 of 3"},
 		{"no GPU named", at("x", fraction(1)), placement.ErrBadSpot, 0, "spot names 0 GPUs"},
 		{"one GPU too many", at("x", fraction(1), 0, 1), placement.ErrBadSpot, 0, "(0-1)"},
 		{"a GPU for a task without", at("x", fragmentation.Shape{CPU: 1}, 0), placement.ErrBadSpot, 0, "takes 0"},
@@ -103,8 +106,10 @@ func TestWithRefuses(t *testing.T) {
 		{"instance on an uncut GPU", instanceAt("x", "1g.5gb", 0, 0), placement.ErrRefused, placement.NoGPU, "GPU 0"},
 		{"profile of another model", instanceAt("x", "1g.6gb", 2, 0), placement.ErrRefused, placement.UnknownProfile, "profile"},
 		{"instance too small", placement.Assignment{Task: task("x", smallInstance), Spot: placement.Spot{GPUs: 4, Start: 1}}, placement.ErrRefused, placement.LackDevice, "GPU 2"},
-		{"start taken", instanceAt("x", "1g.5gb", 2, 0), mig.ErrConflict, 0, "1g.5gb@0"},
-		{"start not legal", instanceAt("x", "2g.10gb", 2, 6), mig.ErrIllegalStart, 0, "cannot start at 6"},
+		{"start taken", instanceAt("x", "1g.5gb", 2, 0), placement.ErrRefused, placement.NoStart, "GPU 2"},
+		{"start taken, says mig", instanceAt("x", "1g.5gb", 2, 0), mig.ErrConflict, placement.NoStart, "1g.5gb@0"},
+		{"start not legal", instanceAt("x", "2g.10gb", 2, 6), placement.ErrBadSpot, 0, "GPU 2"},
+		{"start not legal, says mig", instanceAt("x", "2g.10gb", 2, 6), mig.ErrIllegalStart, 0, "cannot start at 6"},
 		{"CPU", at("x", fragmentation.Shape{CPU: 61001}), placement.ErrRefused, placement.LackCPU, "CPU"},
 		{"memory", at("x", fragmentation.Shape{Memory: 262145}), placement.ErrRefused, placement.LackMemory, "memory"},
 		{"task placed anywhere needs the GPU", at("x", fraction(1), 1), placement.ErrRefused, placement.LackGPU, "placed anywhere"},
@@ -126,6 +131,7 @@ func TestWithRefuses(t *testing.T) {
 			} else {
 				require.NotErrorIs(t, err, placement.ErrRefused)
 			}
+			require.NotErrorIs(t, err, placement.ErrGaveUp)
 		})
 	}
 }
@@ -152,6 +158,7 @@ func TestRebuildReports(t *testing.T) {
 		assert.Equal(t, w.Err.Error(), w.String())
 	}
 	assert.Equal(t, []string{"clash", "far", "start", "a", "too much"}, ids, "in the order given, those placed anywhere last")
+	require.ErrorIs(t, wrong[0].Err, placement.ErrRefused)
 	require.ErrorIs(t, wrong[0].Err, mig.ErrConflict)
 	require.ErrorIs(t, wrong[1].Err, placement.ErrBadSpot)
 	require.ErrorIs(t, wrong[2].Err, mig.ErrIllegalStart)
@@ -166,7 +173,7 @@ func TestNodeReads(t *testing.T) {
 	t.Parallel()
 	n := with(t, newNode(t, uncut("n", 2)), at("b", fraction(1), 0), at("a", fraction(2), 1))
 	assert.Equal(t, "n", n.Name())
-	assert.Equal(t, 2, n.GPUs())
+	assert.Equal(t, 2, n.NumGPUs())
 	assert.Equal(t, 2, n.Len())
 	var ids []string
 	for a := range n.Assignments() {
@@ -178,6 +185,10 @@ func TestNodeReads(t *testing.T) {
 	}
 	_, found := n.Assignment("c")
 	assert.False(t, found)
+	assert.Equal(t, fragmentation.GPU{Milli: 999, Memory: 16384}, n.GPU(0))
+	assert.Zero(t, n.GPU(2), "a GPU that is not there")
+	assert.Zero(t, n.GPU(-1))
+	assert.True(t, n.Settled())
 	var s fragmentation.State
 	n.CopyState(&s)
 	want := n.State()

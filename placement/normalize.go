@@ -1,14 +1,10 @@
 package placement
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
 )
-
-// ErrBadRange says that a range is empty or upside down.
-var ErrBadRange = errors.New("bad range")
 
 // Normalize maps scores to the range from low to high, in place, as schedulers
 // want them: equal scores stay equal, a larger score never becomes smaller, the

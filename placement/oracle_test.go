@@ -117,7 +117,7 @@ func allSpots(gpus int, shape fragmentation.Shape) []placement.Spot {
 // there, as it stands.
 func freeSpots(n *placement.Node, shape fragmentation.Shape) []placement.Spot {
 	var free []placement.Spot
-	for _, spot := range allSpots(n.GPUs(), shape) {
+	for _, spot := range allSpots(n.NumGPUs(), shape) {
 		if fitsState(n.State(), shape, spot) {
 			free = append(free, spot)
 		}

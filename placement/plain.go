@@ -2,10 +2,10 @@ package placement
 
 import "github.com/gpushare/gpushare/fragmentation"
 
-// Scale says which amounts count as one in scores that weigh CPU against GPU:
-// usually those of the largest node, see Cluster.Scale. A dimension that is not
-// positive does not count.
-type Scale struct {
+// Largest holds the amounts that count as one in scores that weigh CPU against
+// GPU: usually those of the largest node, see Cluster.Largest. A dimension that is
+// not positive does not count.
+type Largest struct {
 	CPU int64 // milli-vCPU
 	GPU int64 // milli-GPU
 }
@@ -22,13 +22,14 @@ func share(amount, of int64) int64 {
 }
 
 // FirstFit scores all nodes alike, so the first in order is taken, and on it
-// the first GPU and the lowest start.
+// the first GPU and the lowest start; for several GPUs those of least device
+// memory, as in all policies.
 func FirstFit() Policy { return firstFit{} }
 
 type firstFit struct{}
 
 func (firstFit) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	c := cursor{state: &n.state, shape: &t.Shape}
@@ -40,24 +41,24 @@ func (firstFit) Choose(n *Node, t *Task) Choice {
 // weighed alike, and on it the GPU with the least left that fits. For a MIG
 // instance a GPU's free memory slices count as milli-GPU, and the start is the
 // one that the driver would choose; so it is in the other plain policies.
-func BestFit(scale Scale) Policy { return fit{scale, tightest} }
+func BestFit(largest Largest) Policy { return fit{largest, tightest} }
 
 // WorstFit prefers the node with the most left after placing, and on it the GPU
 // with the most left.
-func WorstFit(scale Scale) Policy { return fit{scale, loosest} }
+func WorstFit(largest Largest) Policy { return fit{largest, loosest} }
 
 type fit struct {
-	scale Scale
-	want  preference
+	largest Largest
+	want    preference
 }
 
 func (p fit) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	spot := plainSpot(&n.state, &t.Shape, p.want)
-	left := share(n.state.CPU-t.Shape.CPU, p.scale.CPU) +
-		share(n.state.Left()-demand(&n.state, &t.Shape, spot), p.scale.GPU)
+	left := share(n.state.CPU-t.Shape.CPU, p.largest.CPU) +
+		share(n.state.Left()-demand(&n.state, &t.Shape, spot), p.largest.GPU)
 	if p.want == tightest {
 		left = -left
 	}
@@ -68,17 +69,17 @@ func (p fit) Choose(n *Node, t *Task) Choice {
 // and GPU, and prefers the smaller product, that is, nodes with little left of
 // what the task takes much of. That is the sign of the published comparison,
 // the opposite of the Tetris heuristic it cites.
-func DotProduct(scale Scale) Policy { return dotProduct{scale} }
+func DotProduct(largest Largest) Policy { return dotProduct{largest} }
 
-type dotProduct struct{ scale Scale }
+type dotProduct struct{ largest Largest }
 
 func (p dotProduct) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	spot := plainSpot(&n.state, &t.Shape, tightest)
-	cpu := share(n.state.CPU, p.scale.CPU) * share(t.Shape.CPU, p.scale.CPU)
-	gpu := share(n.state.Left(), p.scale.GPU) * share(demand(&n.state, &t.Shape, spot), p.scale.GPU)
+	cpu := share(n.state.CPU, p.largest.CPU) * share(t.Shape.CPU, p.largest.CPU)
+	gpu := share(n.state.Left(), p.largest.GPU) * share(demand(&n.state, &t.Shape, spot), p.largest.GPU)
 	return Choice{Spot: spot, Score: -(cpu + gpu) / micro}
 }
 
@@ -97,7 +98,7 @@ const (
 )
 
 func (packing) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	spot := plainSpot(&n.state, &t.Shape, tightest)
@@ -133,12 +134,12 @@ func isIdle(g *fragmentation.GPU) bool { return g.Left() == fragmentation.Whole 
 // node scores 75 points if it holds the task's kind alone, 50 if it holds the
 // kind and others, 25 if it holds no GPU task, and up to 25 points more the
 // less GPU it has left. Tasks without GPU go to the first node that fits.
-func Clustering(scale Scale) Policy { return clustering{scale} }
+func Clustering(largest Largest) Policy { return clustering{largest} }
 
-type clustering struct{ scale Scale }
+type clustering struct{ largest Largest }
 
 func (p clustering) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	spot := plainSpot(&n.state, &t.Shape, tightest)
@@ -153,7 +154,7 @@ func (p clustering) Choose(n *Node, t *Task) Choice {
 			others = true
 		}
 	}
-	score := 25 * share(p.scale.GPU-n.state.Left(), p.scale.GPU)
+	score := 25 * share(p.largest.GPU-n.state.Left(), p.largest.GPU)
 	switch {
 	case same && !others:
 		score += 75 * micro

@@ -27,25 +27,30 @@ type namedPolicy struct {
 func (p namedPolicy) String() string { return p.name }
 
 func (p namedPolicy) score(n *placement.Node, job *placement.Task, spot placement.Spot) (int64, bool) {
-	if p.points == nil || n.Fits(&job.Shape).Kind != placement.None {
+	if p.points == nil || n.Fits(job).Kind != placement.None {
 		return 0, false
 	}
 	return p.points(n, job, spot), true
 }
 
-// preferred returns the best of the spots that are free.
+// preferred returns the best of the spots that are free. Of several GPUs all
+// policies take those of least device memory.
 func (p namedPolicy) preferred(n *placement.Node, job *placement.Task, free []placement.Spot) placement.Spot {
+	better := p.better
+	if job.Shape.GPUs > 1 {
+		better = smaller
+	}
 	best := free[0]
 	for _, spot := range free[1:] {
-		if p.better(n, job, spot, best) {
+		if better(n, job, spot, best) {
 			best = spot
 		}
 	}
 	return best
 }
 
-// suiteScale is the scale of the plain policies.
-var suiteScale = placement.Scale{CPU: 64000, GPU: 4000}
+// suiteLargest is the scale of the plain policies.
+var suiteLargest = placement.Largest{CPU: 64000, GPU: 4000}
 
 // policies returns every policy of the package, the values with both orders.
 func policies(t require.TestingT) []namedPolicy {
@@ -53,22 +58,24 @@ func policies(t require.TestingT) []namedPolicy {
 	list := []namedPolicy{
 		{name: "random", policy: placement.Random(42), perTask: true},
 		{name: "first fit", policy: placement.FirstFit(), better: first, points: func(*placement.Node, *placement.Task, placement.Spot) int64 { return 0 }},
-		{name: "best fit", policy: placement.BestFit(suiteScale), better: tighter, points: bestFitPoints},
-		{name: "worst fit", policy: placement.WorstFit(suiteScale), better: looser, points: func(n *placement.Node, job *placement.Task, spot placement.Spot) int64 {
+		{name: "best fit", policy: placement.BestFit(suiteLargest), better: tighter, points: bestFitPoints},
+		{name: "worst fit", policy: placement.WorstFit(suiteLargest), better: looser, points: func(n *placement.Node, job *placement.Task, spot placement.Spot) int64 {
 			return -bestFitPoints(n, job, spot)
 		}},
-		{name: "dot product", policy: placement.DotProduct(suiteScale), better: tighter, points: dotProductPoints},
+		{name: "dot product", policy: placement.DotProduct(suiteLargest), better: tighter, points: dotProductPoints},
 		{name: "packing", policy: placement.Packing(), better: tighter, points: packingPoints},
-		{name: "clustering", policy: placement.Clustering(suiteScale), better: tighter, points: clusteringPoints},
+		{name: "clustering", policy: placement.Clustering(suiteLargest), better: tighter, points: clusteringPoints},
 	}
 	fgd, err := fragmentation.NewFGD(plainMix())
 	require.NoError(t, err)
 	migFGD, err := fragmentation.NewMIGFGD(migMix())
 	require.NoError(t, err)
+	sum, err := fragmentation.Sum(fgd, migFGD)
+	require.NoError(t, err)
 	for _, v := range []struct {
 		name  string
 		value fragmentation.Value
-	}{{"FGD", fgd}, {"MIG-FGD", migFGD}, {"sum", fragmentation.Sum(fgd, migFGD)}} {
+	}{{"FGD", fgd}, {"MIG-FGD", migFGD}, {"sum", sum}} {
 		for _, o := range []struct {
 			name  string
 			step  int64
@@ -89,7 +96,7 @@ func policies(t require.TestingT) []namedPolicy {
 	}
 	instances, others := list[len(list)-3], list[1] // MIG-FGD and first fit
 	return append(list, namedPolicy{
-		name: "by kind", policy: placement.ByKind(instances.policy, others.policy),
+		name: "split MIG", policy: placement.SplitMIG(instances.policy, others.policy),
 		points: func(n *placement.Node, job *placement.Task, spot placement.Spot) int64 {
 			if job.Shape.Profile != "" {
 				return instances.points(n, job, spot)
@@ -134,7 +141,20 @@ func valuePoints(v fragmentation.Value, step int64, order placement.Order, n *pl
 		big.NewInt(-fragmentation.Strands(v, &before, &then)),
 		big.NewInt(step*v.Scale()),
 	)
-	return steps.Int64()*(1<<24) + order(&before, &job.Shape, spot)
+	return steps.Int64()*(1<<24) + order(n, job, spot)
+}
+
+// smaller prefers GPUs of less device memory.
+func smaller(n *placement.Node, _ *placement.Task, a, b placement.Spot) bool {
+	return deviceMemory(n, a) < deviceMemory(n, b)
+}
+
+func deviceMemory(n *placement.Node, spot placement.Spot) int64 {
+	sum := int64(0)
+	for i := range spot.GPUs.All() {
+		sum += n.Spec().GPUs[i].Memory
+	}
+	return sum
 }
 
 // tighter is the rule of the plain policies: the GPU with the least left, and
@@ -152,6 +172,9 @@ func compareSpots(n *placement.Node, job *placement.Task, a, b placement.Spot, s
 	if job.Shape.GPUs != 1 {
 		return 0
 	}
+	if job.Shape.Milli == fragmentation.Whole {
+		return cmp.Compare(deviceMemory(n, b), deviceMemory(n, a))
+	}
 	s, i, j := n.State(), a.GPUs.First(), b.GPUs.First()
 	if i != j {
 		return cmp.Compare(sign*s.GPUs[i].Left(), sign*s.GPUs[j].Left())
@@ -165,13 +188,13 @@ func micro(amount, of int64) int64 { return amount * 1_000_000 / of }
 
 func bestFitPoints(n *placement.Node, job *placement.Task, spot placement.Spot) int64 {
 	s := after(n, job, spot)
-	return -micro(s.CPU, suiteScale.CPU) - micro(s.Left(), suiteScale.GPU)
+	return -micro(s.CPU, suiteLargest.CPU) - micro(s.Left(), suiteLargest.GPU)
 }
 
 func dotProductPoints(n *placement.Node, job *placement.Task, spot placement.Spot) int64 {
 	before, then := n.State(), after(n, job, spot)
-	cpu := micro(before.CPU, suiteScale.CPU) * micro(job.Shape.CPU, suiteScale.CPU)
-	gpu := micro(before.Left(), suiteScale.GPU) * micro(before.Left()-then.Left(), suiteScale.GPU)
+	cpu := micro(before.CPU, suiteLargest.CPU) * micro(job.Shape.CPU, suiteLargest.CPU)
+	gpu := micro(before.Left(), suiteLargest.GPU) * micro(before.Left()-then.Left(), suiteLargest.GPU)
 	return -(cpu + gpu) / 1_000_000
 }
 
@@ -220,7 +243,7 @@ func clusteringPoints(n *placement.Node, job *placement.Task, _ placement.Spot) 
 		}
 	}
 	s := n.State()
-	points := 25 * micro(suiteScale.GPU-s.Left(), suiteScale.GPU)
+	points := 25 * micro(suiteLargest.GPU-s.Left(), suiteLargest.GPU)
 	switch {
 	case same > 0 && others == 0:
 		points += 75_000_000

@@ -2,9 +2,10 @@ package placement
 
 import "github.com/gpushare/gpushare/fragmentation"
 
-// Random spreads tasks uniformly over the nodes that fit, and on a node over
-// the GPUs that fit; on a cut GPU it takes the start that the driver would
-// choose. The choice is a hash of seed, task ID and node name, so it is the same
+// Random spreads tasks uniformly over the nodes that fit, and on a node
+// fractions and MIG instances over the GPUs that fit; whole GPUs are the first
+// ones of least device memory, and on a cut GPU the start is the one that the
+// driver would choose. The choice is a hash of seed, task ID and node name, so it is the same
 // every time and does not depend on the order of calls.
 func Random(seed uint64) Policy { return random{seed} }
 
@@ -14,7 +15,7 @@ type random struct{ seed uint64 }
 func (random) PerTask() bool { return true }
 
 func (p random) Choose(n *Node, t *Task) Choice {
-	if r := n.Fits(&t.Shape); r.Kind != None {
+	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
 	h := hash(hash(mixBits(p.seed), t.ID), n.spec.Name)
@@ -31,7 +32,7 @@ func (p random) Choose(n *Node, t *Task) Choice {
 		}
 		spot = driverSpot(&n.state, &t.Shape, at)
 	}
-	return Choice{Spot: spot, Score: int64(mixBits(h) >> 1)}
+	return Choice{Spot: spot, Score: int64(h >> 1)}
 }
 
 // hash adds a string to a hash.

@@ -58,15 +58,19 @@ type Refusal struct {
 // String returns the text of the kind.
 func (r Refusal) String() string { return r.Kind.String() }
 
-// Fits says whether a task of the shape fits, and if not why. It is pure and
-// does not allocate. A shape that is not valid never fits; Shape.Validate says
-// what is wrong with it.
-func (n *Node) Fits(shape *fragmentation.Shape) Refusal {
-	kind := refusal(&n.state, shape)
+// Fits says whether a task fits into what is left, and if not why. Its ID plays
+// no part. It is pure and does not allocate. A shape that is not valid never fits;
+// Shape.Validate says what is wrong with it.
+//
+// What fits, With takes. The reverse holds too on a node without tasks placed
+// anywhere. Where there are some, Fits looks at the spots that the node has chosen
+// for them, and With may yet find room by moving them.
+func (n *Node) Fits(t *Task) Refusal {
+	kind := refusal(&n.state, &t.Shape)
 	if kind == None {
 		return Refusal{}
 	}
-	return Refusal{Kind: kind, Evictable: refusal(&n.empty.state, shape) == None}
+	return Refusal{Kind: kind, Evictable: refusal(&n.empty.state, &t.Shape) == None}
 }
 
 // refusal returns the first reason why the shape does not fit into the state.

@@ -9,7 +9,8 @@ import (
 	"github.com/gpushare/gpushare/fragmentation"
 )
 
-// Task is something to place.
+// Task is something to place. It is comparable; tasks that differ in their ID
+// alone are interchangeable.
 type Task struct {
 	ID    string // unique in a cluster
 	Shape fragmentation.Shape
@@ -69,7 +70,9 @@ type Spot struct {
 	Start int    // first memory slice of a MIG instance, else 0
 	// Anywhere says that the GPU is not known to the scheduler, as where a
 	// kubelet picks the device: GPUs and Start are then not looked at, and the
-	// node keeps room for the task somewhere.
+	// node keeps room for the task somewhere, on a spot of its choice. Fits and
+	// the policies count that spot as taken; With moves the task where that makes
+	// room, and so may take what Fits refuses.
 	Anywhere bool
 }
 
@@ -92,8 +95,8 @@ type Choice struct {
 func (c Choice) OK() bool { return c.Refusal.Kind == None }
 
 // Policy chooses a spot on a node. Choose is pure and safe for concurrent use:
-// the same node view and task give the same choice. It must depend on the
-// task's shape alone, not on its ID, or else also have a method PerTask() bool
+// the same node view and task give the same choice. It may look at all of the
+// task but its ID; a policy that looks at the ID also has a method PerTask() bool
 // that returns true.
 type Policy interface {
 	Choose(n *Node, t *Task) Choice

@@ -7,8 +7,8 @@ import (
 
 // cursor walks the spots that a task of a shape can take, in order: by GPU
 // index, then by start. Tasks without GPU have one spot; so have tasks of
-// several GPUs, the free ones of lowest index. A GPU that equals an earlier one
-// is passed over, as what it offers is the same.
+// several GPUs, see wholeGPUs. A GPU that equals an earlier one is passed over,
+// as what it offers is the same.
 //
 // The state must not refuse the shape. It is not an iterator function so that
 // walking it does not allocate.
@@ -18,8 +18,6 @@ type cursor struct {
 	gpu    int      // the next GPU to look at
 	starts mig.Mask // what is left of the starts of GPU gpu-1
 	done   bool
-	// repeats lists the spots of equal GPUs too.
-	repeats bool
 }
 
 func (c *cursor) next() (Spot, bool) {
@@ -45,7 +43,7 @@ func (c *cursor) next() (Spot, bool) {
 		return Spot{GPUs: 1 << (c.gpu - 1), Start: start}, true
 	default:
 		for ; c.gpu < len(c.state.GPUs); c.gpu++ {
-			if takesShare(&c.state.GPUs[c.gpu], c.shape) && !c.repeated(c.gpu) {
+			if c.state.GPUs[c.gpu].Takes(c.shape) && !c.repeated(c.gpu) {
 				c.gpu++
 				return Spot{GPUs: 1 << (c.gpu - 1)}, true
 			}
@@ -56,16 +54,11 @@ func (c *cursor) next() (Spot, bool) {
 
 func (c *cursor) repeated(i int) bool {
 	for j := range i {
-		if !c.repeats && c.state.GPUs[j] == c.state.GPUs[i] {
+		if c.state.GPUs[j] == c.state.GPUs[i] {
 			return true
 		}
 	}
 	return false
-}
-
-// takesShare reports whether an uncut GPU has what the shape asks of one GPU.
-func takesShare(g *fragmentation.GPU, shape *fragmentation.Shape) bool {
-	return !g.Cut() && g.Milli >= shape.Milli && g.Memory >= shape.DeviceMemory
 }
 
 // starts returns the free starts of a GPU for a MIG instance.
@@ -86,14 +79,22 @@ func offer(g *fragmentation.GPU, shape *fragmentation.Shape) (mig.Profile, bool)
 	return p, ok && int64(p.MemoryMiB) >= shape.DeviceMemory
 }
 
-// wholeGPUs returns the wanted number of GPUs with the whole share left, those
-// of lowest index; no GPUs for a shape without.
+// wholeGPUs returns the wanted number of GPUs with the whole share left: those of
+// least device memory, so that the others serve as many tasks as can be, and of
+// lowest index on ties; no GPUs for a shape without.
 func wholeGPUs(s *fragmentation.State, shape *fragmentation.Shape) GPUSet {
 	var set GPUSet
-	for i := 0; i < len(s.GPUs) && set.Len() < shape.GPUs; i++ {
-		if takesShare(&s.GPUs[i], shape) {
-			set |= 1 << i
+	for set.Len() < shape.GPUs {
+		best := -1
+		for i := range s.GPUs {
+			if g := &s.GPUs[i]; !set.Has(i) && g.Takes(shape) && (best < 0 || g.Memory < s.GPUs[best].Memory) {
+				best = i
+			}
 		}
+		if best < 0 {
+			return set // the state refuses the shape
+		}
+		set |= 1 << best
 	}
 	return set
 }
@@ -131,7 +132,7 @@ func takes(g *fragmentation.GPU, shape *fragmentation.Shape) bool {
 	if shape.Profile != "" {
 		return starts(g, shape) != 0
 	}
-	return takesShare(g, shape)
+	return g.Takes(shape)
 }
 
 // driverSpot returns the spot on GPU i, which takes the shape.
@@ -143,11 +144,22 @@ func driverSpot(s *fragmentation.State, shape *fragmentation.Shape, i int) Spot 
 	return spot
 }
 
+// pairsAfter returns how many (profile, start) pairs are free on a cut GPU with
+// the shape at a free start; 0 for other shapes and GPUs.
+func pairsAfter(g *fragmentation.GPU, shape *fragmentation.Shape, start int) int64 {
+	p, ok := offer(g, shape)
+	if !ok {
+		return 0
+	}
+	after, _ := g.Layout.With(p, start) // the start is free
+	return int64(after.FreePairs())
+}
+
 // demand returns the milli-GPU that the shape takes at a spot; a MIG instance
 // counts by its memory slices.
 func demand(s *fragmentation.State, shape *fragmentation.Shape, spot Spot) int64 {
 	if shape.Profile == "" {
-		return shape.Demand()
+		return shape.TotalMilli()
 	}
 	g := &s.GPUs[spot.GPUs.First()]
 	p, _ := offer(g, shape)

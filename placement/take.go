@@ -1,9 +1,11 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gpushare/gpushare/fragmentation"
+	"github.com/gpushare/gpushare/mig"
 )
 
 // take books a shape at a spot, in place. Every check comes before the first
@@ -42,9 +44,6 @@ func applyGPUs(s *fragmentation.State, shape *fragmentation.Shape, spot Spot) {
 }
 
 func canTake(s *fragmentation.State, shape *fragmentation.Shape, spot Spot) error {
-	if kind := nodeRefusal(s, shape); kind != None {
-		return &RefusedError{Kind: kind, GPU: -1}
-	}
 	if spot.GPUs.Len() != shape.GPUs {
 		return fmt.Errorf("spot names %d GPUs (%s), the task takes %d: %w", spot.GPUs.Len(), spot.GPUs, shape.GPUs, ErrBadSpot)
 	}
@@ -55,6 +54,11 @@ func canTake(s *fragmentation.State, shape *fragmentation.Shape, spot Spot) erro
 		if i >= len(s.GPUs) {
 			return fmt.Errorf("GPU %d of %d: %w", i, len(s.GPUs), ErrBadSpot)
 		}
+	}
+	if kind := nodeRefusal(s, shape); kind != None {
+		return &RefusedError{Kind: kind, GPU: -1}
+	}
+	for i := range spot.GPUs.All() {
 		if err := canTakeGPU(&s.GPUs[i], shape, spot.Start, i); err != nil {
 			return err
 		}
@@ -84,8 +88,11 @@ func canTakeGPU(g *fragmentation.GPU, shape *fragmentation.Shape, start, i int) 
 	case int64(p.MemoryMiB) < shape.DeviceMemory:
 		return &RefusedError{Kind: LackDevice, GPU: i}
 	}
-	if _, err := g.Layout.With(p, start); err != nil {
-		return fmt.Errorf("GPU %d: %w", i, err)
+	switch _, err := g.Layout.With(p, start); {
+	case errors.Is(err, mig.ErrIllegalStart):
+		return fmt.Errorf("GPU %d: %w: %w", i, ErrBadSpot, err)
+	case err != nil:
+		return fmt.Errorf("%w: %w", &RefusedError{Kind: NoStart, GPU: i}, err)
 	}
 	return nil
 }

@@ -3,9 +3,6 @@ package placement
 import (
 	"fmt"
 	"slices"
-	"strings"
-
-	"github.com/gpushare/gpushare/fragmentation"
 )
 
 // Put adds a node at the end of the order or, if there is one of that name,
@@ -68,37 +65,4 @@ func (c *Cluster) Remove(name string) bool {
 		}
 	}
 	return true
-}
-
-// The keys of a Kubernetes node's allocatable amounts that Allocatable reads.
-const (
-	keyCPU    = "cpu"
-	keyMemory = "memory"
-	keyGPU    = "nvidia.com/gpu"
-	prefixMIG = "nvidia.com/mig-"
-)
-
-// Allocatable returns a node's capacity from the amounts that Kubernetes
-// publishes: "cpu" in milli-vCPU, "memory" in bytes (rounded down to MiB) and
-// "nvidia.com/gpu" as a count of uncut GPUs, each with the given MiB of device
-// memory. Other keys are not looked at, save "nvidia.com/mig-...", which is
-// refused: a count of instances does not say on which GPU and where they are.
-// The error names the key and wraps ErrBadNode.
-func Allocatable(name, model string, deviceMemory int64, amounts map[string]int64) (NodeSpec, error) {
-	var refused []string
-	for key, amount := range amounts {
-		isMIG := strings.HasPrefix(key, prefixMIG) && amount != 0
-		if isMIG || amount < 0 || key == keyGPU && amount > fragmentation.MostGPUs {
-			refused = append(refused, fmt.Sprintf("%s=%d", key, amount))
-		}
-	}
-	if len(refused) > 0 {
-		slices.Sort(refused)
-		return NodeSpec{}, fmt.Errorf("placement: node %q: allocatable %s: %w", name, strings.Join(refused, ", "), ErrBadNode)
-	}
-	spec := NodeSpec{Name: name, CPU: amounts[keyCPU], Memory: amounts[keyMemory] >> 20, Model: model}
-	for range amounts[keyGPU] {
-		spec.GPUs = append(spec.GPUs, GPUSpec{Memory: deviceMemory})
-	}
-	return spec, nil
 }

@@ -74,13 +74,13 @@ type machine struct {
 	node    *placement.Node
 	server  *nvmlfake.Server
 	library nvml.Interface
-	devices map[int]*device.Device // by index in the node, those in MIG mode
+	devices map[int]*device.GPU // by index in the node, those in MIG mode
 }
 
 // openMachine starts a machine with the GPUs of the node that are in MIG mode,
 // without instances.
 func openMachine(ctx context.Context, n *placement.Node) (*machine, error) {
-	m := &machine{node: n, devices: map[int]*device.Device{}}
+	m := &machine{node: n, devices: map[int]*device.GPU{}}
 	var config nvmlfake.Config
 	var indexes []int
 	for i, g := range n.Spec().GPUs {
@@ -117,7 +117,7 @@ func (m *machine) create(ctx context.Context) (refused []string, err error) {
 			continue
 		}
 		gpu := a.Spot.GPUs.First()
-		_, err := m.devices[gpu].Create(ctx, a.Task.Shape.Profile, a.Spot.Start)
+		_, err := m.devices[gpu].Create(ctx, mig.Instance{Profile: a.Task.Shape.Profile, Start: a.Spot.Start})
 		switch {
 		case ctx.Err() != nil:
 			return nil, err

@@ -47,6 +47,8 @@ func TestBadFlags(t *testing.T) {
 		{"nodes alone", []string{"-nodes", "n.csv"}, []string{"-nodes", `"n.csv"`, "-tasks"}},
 		{"tasks alone", []string{"-tasks", "t.csv"}, []string{"-tasks", `"t.csv"`, "-nodes"}},
 		{"empty file names", []string{"-nodes", "", "-tasks", ""}, []string{"-nodes", "empty"}},
+		{"picture without a name", []string{"-plot", "."}, []string{"-plot", `"."`}},
+		{"picture that is a directory", []string{"-plot", "dir/"}, []string{"-plot", `"dir/"`}},
 		{"picture in no directory", []string{"-plot", "no/such/fleet"}, []string{"-plot", "no/such"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

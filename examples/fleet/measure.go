@@ -50,19 +50,18 @@ func measure(ctx context.Context, o options, s *scenario, tell func(policy strin
 			if err != nil {
 				return trial{}, err
 			}
-			policy, err := a.policy(name)
-			if err != nil {
+			cfg := a.config
+			if cfg.Policy, err = a.policy(name); err != nil {
 				return trial{}, err
 			}
+			cfg.Value, cfg.Now = s.value, time.Now
 			told := 0
-			r, err := replay.Run(ctx, replay.Config{
-				Nodes: a.nodes, Tasks: a.tasks, Policy: policy, Value: s.value, Now: time.Now,
-				Progress: func(done, total int) {
-					now := 100 * done / total
-					tell(name, now-told)
-					told = now
-				},
-			})
+			cfg.Progress = func(done, total int) {
+				now := 100 * done / total
+				tell(name, now-told)
+				told = now
+			}
+			r, err := replay.Run(ctx, cfg)
 			if err != nil {
 				return trial{}, err
 			}

@@ -41,7 +41,11 @@ func canPlot(prefix string) error {
 	if prefix == "" {
 		return nil
 	}
-	dir := filepath.Dir(prefix)
+	dir, name := filepath.Split(prefix)
+	if name == "" || name == "." || name == ".." {
+		return fmt.Errorf("-plot %q: names a directory, not the beginning of a file's name", prefix)
+	}
+	dir = filepath.Clean(dir)
 	info, err := os.Stat(dir)
 	if err != nil {
 		return fmt.Errorf("-plot %q: %w", prefix, err)

@@ -38,7 +38,7 @@ func fgdPolicy(shares, instances fragmentation.Value) (placement.Policy, error) 
 		return p, err
 	}
 	q, err := placement.ByValue(instances, instanceStep, placement.SmallestFirst)
-	return placement.ByKind(q, p), err
+	return placement.SplitMIG(q, p), err
 }
 
 // plainPolicy returns a policy of the library that needs no value.
@@ -67,6 +67,6 @@ func fixed(p placement.Policy) policyFunc {
 	return func(*placement.Cluster) placement.Policy { return p }
 }
 
-func scaled(p func(placement.Scale) placement.Policy) policyFunc {
-	return func(c *placement.Cluster) placement.Policy { return p(c.Scale()) }
+func scaled(p func(placement.Largest) placement.Policy) policyFunc {
+	return func(c *placement.Cluster) placement.Policy { return p(c.Largest()) }
 }

@@ -21,8 +21,7 @@ type scenario struct {
 
 // arrivals is what a seed makes of a scenario.
 type arrivals struct {
-	nodes  []placement.NodeSpec // in the order that breaks ties
-	tasks  []replay.Task
+	config replay.Config // the nodes in the order that breaks ties, and the tasks
 	policy func(name string) (policyFunc, error)
 }
 
@@ -54,22 +53,26 @@ func builtIn(inflate float64) (*scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded workload: shares: %w", err)
 	}
+	value, err := fragmentation.Sum(fgd, migFGD)
+	if err != nil {
+		return nil, fmt.Errorf("embedded workload: %w", err)
+	}
 	ours, err := fgdPolicy(fgd, migFGD)
 	if err != nil {
 		return nil, err
 	}
 	return &scenario{
 		title: "GPU allocated as tasks arrive: fractions, whole GPUs and MIG instances on one fleet",
-		value: fragmentation.Sum(fgd, migFGD),
+		value: value,
 		draw: func(seed int64) (*arrivals, error) {
 			nodes, tasks := w.draw(seed, inflate)
-			return &arrivals{nodes, tasks, func(name string) (policyFunc, error) {
+			return &arrivals{replay.Config{Nodes: nodes, Tasks: tasks}, func(name string) (policyFunc, error) {
 				switch name {
 				case fgdName:
 					return fixed(ours), nil
 				case publishedName: // it has no rule for MIG instances
-					return scaled(func(s placement.Scale) placement.Policy {
-						return placement.ByKind(placement.BestFit(s), published)
+					return scaled(func(largest placement.Largest) placement.Policy {
+						return placement.SplitMIG(placement.BestFit(largest), published)
 					}), nil
 				default:
 					return plainPolicy(name, seed)
@@ -115,11 +118,7 @@ func fromFiles(nodesFile, tasksFile string, inflate float64) (*scenario, error) 
 			if err != nil {
 				return nil, err
 			}
-			offered := make([]replay.Task, len(e.Tasks))
-			for i, t := range e.Tasks {
-				offered[i].Task = t
-			}
-			return &arrivals{e.Nodes, offered, func(name string) (policyFunc, error) {
+			return &arrivals{e.Config(nil), func(name string) (policyFunc, error) {
 				if name == fgdName {
 					return fixed(ours), nil
 				}

@@ -165,7 +165,7 @@ func (w *workload) draw(seed int64, inflate float64) ([]placement.NodeSpec, []re
 			return nodes, tasks
 		}
 		shape := pickShape(rng, next.mix)
-		next.arrived += replay.Demand(w.cluster, shape)
+		next.arrived += replay.Asked(w.cluster, shape)
 		tasks = append(tasks, replay.Task{Task: placement.Task{ID: fmt.Sprintf("task-%06d", len(tasks)), Shape: shape}})
 	}
 }

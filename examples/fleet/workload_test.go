@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gpushare/gpushare/fragmentation"
+	"github.com/gpushare/gpushare/placement"
 	"github.com/gpushare/gpushare/placement/replay"
 )
 
@@ -38,10 +39,10 @@ func TestWorkload(t *testing.T) {
 	// Every request can be served by some GPU of the empty fleet.
 	for _, e := range w.instances {
 		require.NotEmpty(t, e.Shape.Profile)
-		assert.Positive(t, replay.Demand(w.cluster, e.Shape), "%+v", e.Shape)
+		assert.Positive(t, replay.Asked(w.cluster, e.Shape), "%+v", e.Shape)
 		fits := false
 		for n := range w.cluster.Nodes() {
-			fits = fits || n.Fits(&e.Shape).Kind == 0
+			fits = fits || n.Fits(&placement.Task{Shape: e.Shape}).Kind == 0
 		}
 		assert.True(t, fits, "%+v", e.Shape)
 	}
@@ -108,7 +109,7 @@ func TestDraw(t *testing.T) {
 				}
 			}
 			assert.Less(t, pools[at].load(), inflate, "task %d comes too late", i)
-			pools[at].arrived += replay.Demand(w.cluster, task.Shape)
+			pools[at].arrived += replay.Asked(w.cluster, task.Shape)
 			for _, p := range pools {
 				assert.InDelta(t, pools[0].load(), p.load(), 2.0/16, "after task %d", i)
 			}

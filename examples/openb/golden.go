@@ -72,7 +72,7 @@ func jobs(o options) (*golden, []job, error) {
 				if err != nil {
 					return nil, nil, fmt.Errorf("%s: %s: %s: seed %q is not a number", o.golden, trace, policy, seed)
 				}
-				if len(o.seeds) == 0 || slices.Contains(o.seeds, seed) {
+				if len(o.seeds) == 0 || slices.Contains(o.seeds, n) {
 					j.seeds = append(j.seeds, n)
 				}
 			}
@@ -83,6 +83,11 @@ func jobs(o options) (*golden, []job, error) {
 	}
 	if len(all) == 0 && !o.wantsRandom() {
 		return nil, nil, fmt.Errorf("%s: has no figures for what is asked", o.golden)
+	}
+	for _, seed := range o.seeds {
+		if !slices.ContainsFunc(all, func(j job) bool { return slices.Contains(j.seeds, seed) }) {
+			return nil, nil, fmt.Errorf("-seeds: %s has no figures for %d", o.golden, seed)
+		}
 	}
 	return &g, all, nil
 }

@@ -9,7 +9,7 @@
 // openb_pod_list_NAME.csv, plain or with .gz), FILE the reference's figures. It
 // prints equal or different for each trace and policy and, with -json, one JSON
 // object. Its exit status is 0 when all runs are equal, 1 when one differs, and
-// 2 for bad usage or input.
+// 2 for bad usage or input. Interrupted, it ends with 130.
 package main
 
 import (
@@ -39,7 +39,7 @@ Flags:
   -seeds N,M        only these seeds of 42 to 51
   -parallel N       runs at a time (2)
   -json             print one JSON object
-Exit status: 0 all equal, 1 a run differs, 2 bad usage or input.
+Exit status: 0 all equal, 1 a run differs, 2 bad usage or input, 130 interrupted.
 `
 
 // schema is the version of the JSON.
@@ -47,22 +47,25 @@ const schema = 1
 
 // The exit statuses.
 const (
-	exitEqual = iota
-	exitDifferent
-	exitBad
+	exitEqual       = 0
+	exitDifferent   = 1
+	exitBad         = 2
+	exitInterrupted = 130 // as a shell reports it
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
 }
 
 // options are the flags.
 type options struct {
 	data, golden     string
 	traces, policies []string // empty: all
-	seeds            []string // empty: all
+	seeds            []int64  // empty: all
 	parallel         int
 	json             bool
 }
@@ -82,6 +85,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = report.print(stdout, o.json)
 	}
 	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "openb: interrupted")
+		return exitInterrupted
 	case err != nil:
 		fmt.Fprintf(stderr, "openb: %v\n", err)
 		return exitBad
@@ -104,11 +110,13 @@ func parse(args []string) (o options, err error) {
 	if err := flags.Parse(args); err != nil {
 		return o, fmt.Errorf("%w (-h explains)", err)
 	}
-	o.traces, o.policies, o.seeds = list(*traces), list(*policies), list(*seeds)
-	for _, s := range o.seeds {
-		if _, err := strconv.ParseInt(s, 10, 64); err != nil {
+	o.traces, o.policies = list(*traces), list(*policies)
+	for _, s := range list(*seeds) {
+		seed, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
 			return o, fmt.Errorf("-seeds: %q is not a number", s)
 		}
+		o.seeds = append(o.seeds, seed)
 	}
 	switch {
 	case flags.NArg() > 0:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -11,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// call runs the program on a trace of one node with one GPU and one task of half
-// a GPU, which tuning to 1.3 makes two, and reference figures.
-func call(t *testing.T, golden string, args ...string) (status int, stdout, stderr string) {
+// arguments writes the files of a trace of one node with one GPU and one task of
+// half a GPU, which tuning to 1.3 makes two, and reference figures.
+func arguments(t *testing.T, golden string, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -24,8 +25,14 @@ func call(t *testing.T, golden string, args ...string) (status int, stdout, stde
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
+	return append([]string{"-data", dir, "-golden", filepath.Join(dir, "golden.json")}, args...)
+}
+
+// call runs the program on those files.
+func call(t *testing.T, golden string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	var out, err strings.Builder
-	status = run(t.Context(), append([]string{"-data", dir, "-golden", filepath.Join(dir, "golden.json")}, args...), &out, &err)
+	status = run(t.Context(), arguments(t, golden, args...), &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -120,6 +127,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown policy", right, []string{"-policies", "fgd"}, `-policies: "fgd"`},
 		{"bad seed", right, []string{"-seeds", "42,x"}, `-seeds: "x" is not a number`},
 		{"seed without figures", right, []string{"-seeds", "7"}, "no figures"},
+		{"seed without figures beside one with", right, []string{"-seeds", "42,7"}, "no figures for 7"},
 		{"no runs at a time", right, []string{"-parallel", "0"}, "-parallel: 0"},
 		{"argument", right, []string{"now"}, `unexpected argument "now"`},
 		{"unknown flag", right, []string{"-now"}, "-now"},
@@ -135,6 +143,28 @@ func TestBadInput(t *testing.T) {
 			assert.Contains(t, errs, c.says)
 		})
 	}
+}
+
+// An interrupt is no answer, whatever was compared before it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs strings.Builder
+	status := run(ctx, arguments(t, right, "-traces", only), &out, &errs)
+	assert.Equal(t, exitInterrupted, status)
+	assert.Empty(t, out.String())
+	assert.Equal(t, "openb: interrupted\n", errs.String())
+}
+
+// A clock that did not move gives no speed, and JSON has no infinity.
+func TestNoElapsedTime(t *testing.T) {
+	t.Parallel()
+	var r report
+	r.add([]outcome{{Policy: "FGD", tasks: 2}})
+	require.Len(t, r.Policies, 1)
+	assert.Zero(t, r.Policies[0].DecisionsPerSecond)
+	require.NoError(t, r.print(&strings.Builder{}, true))
 }
 
 func TestHelp(t *testing.T) {

@@ -39,7 +39,9 @@ func (r *report) add(outcomes []outcome) {
 		p.Runs++
 		p.tasks += o.tasks
 		p.elapsed += o.elapsed
-		p.DecisionsPerSecond = float64(p.tasks) / p.elapsed.Seconds()
+		if p.elapsed > 0 { // a coarse clock may not have moved
+			p.DecisionsPerSecond = float64(p.tasks) / p.elapsed.Seconds()
+		}
 	}
 }
 

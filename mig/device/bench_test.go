@@ -5,6 +5,8 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/mig"
 )
 
 // The cost of a reading beside that of the calls alone that any reader of the
@@ -41,8 +43,8 @@ func BenchmarkCreateDestroy(b *testing.B) {
 	_, d := fake(b, "a100-40gb")
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := d.Create(b.Context(), "3g.20gb", 4)
+		in, err := d.Create(b.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 		require.NoError(b, err)
-		require.NoError(b, d.Destroy(b.Context(), 4))
+		require.NoError(b, d.Destroy(b.Context(), in))
 	}
 }

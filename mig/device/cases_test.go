@@ -18,7 +18,7 @@ func TestCase23ProfileOfAnotherModel(t *testing.T) {
 	t.Parallel()
 	srv, d := fake(t, "a100-80gb")
 	for _, name := range []string{"2g.10gb", "1g.5gb"} {
-		_, err := d.Create(t.Context(), name, 0)
+		_, err := d.Create(t.Context(), mig.Instance{Profile: name, Start: 0})
 		require.ErrorIs(t, err, mig.ErrUnknownProfile)
 		require.ErrorContains(t, err, name)
 		require.ErrorContains(t, err, "a100-80gb")
@@ -56,6 +56,11 @@ func (r renumbered) GetGpuInstances(info *nvml.GpuInstanceProfileInfo) ([]nvml.G
 	return all, ret
 }
 
+func (r renumbered) GetGpuInstanceById(id int) (nvml.GpuInstance, nvml.Return) { //nolint:revive // NVML's name
+	gi, ret := r.Device.GetGpuInstanceById(id)
+	return renumberedGI{gi}, ret
+}
+
 func (r renumbered) CreateGpuInstanceWithPlacement(info *nvml.GpuInstanceProfileInfo, at *nvml.GpuInstancePlacement) (nvml.GpuInstance, nvml.Return) {
 	gi, ret := r.Device.CreateGpuInstanceWithPlacement(less(info), at)
 	return renumberedGI{gi}, ret
@@ -72,14 +77,14 @@ func TestCase24SameNameOtherID(t *testing.T) {
 	srv, devs := newServer(t, true, "a30-24gb", "a30-24gb")
 	plain, other := open(t, devs[0]), open(t, renumbered{devs[1]})
 	for start := range 4 {
-		in, err := other.Create(t.Context(), "1g.6gb", start)
+		in, err := other.Create(t.Context(), mig.Instance{Profile: "1g.6gb", Start: start})
 		require.NoError(t, err)
 		assert.Equal(t, "1g.6gb", in.Profile)
 	}
 	st, err := other.State(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, "1g.6gb@0 1g.6gb@1 1g.6gb@2 1g.6gb@3", st.Layout.String())
-	require.NoError(t, other.Destroy(t.Context(), 2))
+	destroy(t, other, 2)
 	assert.Zero(t, layout(t, srv).Len(), "the first GPU is untouched")
 	create(t, plain, "1g.6gb@3")
 }
@@ -92,14 +97,14 @@ func TestCase41DestroyInUse(t *testing.T) {
 	assert.Equal(t, []int{3, 4, 2}, []int{made[0].ID, made[1].ID, made[2].ID})
 	f := &faults{codes: map[string]nvml.Return{"ComputeInstance.Destroy": nvml.ERROR_IN_USE}}
 	held := open(t, hooked{devs[0], f.hook})
-	err := held.Destroy(t.Context(), 0)
+	err := held.Destroy(t.Context(), made[0])
 	require.ErrorIs(t, err, device.ErrInUse)
 	require.ErrorContains(t, err, "GI 3, CI 0")
 	require.ErrorContains(t, err, plain.UUID())
-	_, err = plain.Create(t.Context(), "1g.10gb", 0)
+	_, err = plain.Create(t.Context(), mig.Instance{Profile: "1g.10gb", Start: 0})
 	require.ErrorIs(t, err, mig.ErrConflict, "nothing is created where it sits")
-	require.NoError(t, plain.Destroy(t.Context(), 2))
-	require.NoError(t, plain.Destroy(t.Context(), 4))
+	require.NoError(t, plain.Destroy(t.Context(), made[1]))
+	require.NoError(t, plain.Destroy(t.Context(), made[2]))
 	assert.Equal(t, "2g.20gb@0", layout(t, srv).String())
 	create(t, plain, "1g.10gb@2", "1g.10gb@3", "1g.10gb@4", "1g.10gb@5", "1g.10gb@6")
 }
@@ -108,9 +113,7 @@ func TestCase43HolesAmongMIGDevices(t *testing.T) {
 	t.Parallel()
 	srv, d := fake(t, "a100-40gb")
 	create(t, d, "1g.5gb@0", "1g.5gb@1", "1g.5gb@2", "1g.5gb@3", "1g.5gb@4", "1g.5gb@5")
-	for _, start := range []int{1, 3, 4} {
-		require.NoError(t, d.Destroy(t.Context(), start))
-	}
+	destroy(t, d, 1, 3, 4)
 	dev, ret := srv.NVML().DeviceGetHandleByIndex(0)
 	require.Equal(t, nvml.SUCCESS, ret)
 	count, ret := dev.GetMaxMigDeviceCount()
@@ -161,7 +164,7 @@ func TestCase44HandlesAfterDeletion(t *testing.T) {
 			for _, in := range create(t, plain, "1g.5gb@0", "1g.5gb@1", "1g.5gb@2") {
 				g.handles = append(g.handles, ghost{gpu, in.ID, in.Compute[0].ID})
 			}
-			require.NoError(t, plain.Destroy(t.Context(), 1))
+			destroy(t, plain, 1)
 			if kind == "ghosts" {
 				gpu = g
 			}
@@ -237,7 +240,7 @@ func TestCase47And48ComputeInstanceOfFullSize(t *testing.T) {
 				}
 				return nvml.ComputeInstanceProfileInfo{}, ret
 			}, &chosen})
-			_, err := d.Create(t.Context(), "7g.40gb", 0)
+			_, err := d.Create(t.Context(), mig.Instance{Profile: "7g.40gb", Start: 0})
 			require.ErrorIs(t, err, nvml.ERROR_UNKNOWN)
 			assert.Equal(t, tt.want, chosen)
 			assert.Zero(t, layout(t, srv).Len())
@@ -254,7 +257,7 @@ func TestCase47AdvertisedMultiprocessorsAreThoseCreated(t *testing.T) {
 			t.Parallel()
 			srv, d := fake(t, m.Key())
 			for p := range m.Profiles() {
-				in, err := d.Create(t.Context(), p.Name, p.Starts.Lowest())
+				in, err := d.Create(t.Context(), mig.Instance{Profile: p.Name, Start: p.Starts.Lowest()})
 				require.NoError(t, err)
 				for c := range m.ComputeProfiles(p.Name) {
 					if c.Default {

@@ -1,11 +1,7 @@
 package device_test
 
 import (
-	"context"
-	"errors"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/stretchr/testify/assert"
@@ -31,13 +27,11 @@ func TestCreateAndDestroy(t *testing.T) {
 	assert.Equal(t, []device.Instance{made[1], made[2], made[0]}, st.Instances)
 	assert.Equal(t, made[1].String()+"\n"+made[2].String()+"\n"+made[0].String(), st.String())
 
-	require.NoError(t, d.Destroy(t.Context(), 4))
+	require.NoError(t, d.Destroy(t.Context(), made[0]))
 	assert.Equal(t, "1g.5gb@1 2g.10gb@2", layout(t, srv).String())
 	again := create(t, d, "3g.20gb@4")
 	assert.NotEqual(t, made[0].Compute[0].UUID, again[0].Compute[0].UUID, "another device, another UUID")
-	for _, start := range []int{1, 2, 4} {
-		require.NoError(t, d.Destroy(t.Context(), start))
-	}
+	destroy(t, d, 1, 2, 4)
 	assert.Zero(t, layout(t, srv).Len())
 	require.NoError(t, srv.Audit())
 	assert.Empty(t, srv.Unmodelled())
@@ -69,7 +63,7 @@ func TestCreateRefuses(t *testing.T) {
 			srv, d := fake(t, "a100-40gb")
 			create(t, d, "1g.5gb@3", "1g.5gb+me@6")
 			before := layout(t, srv)
-			_, err := d.Create(t.Context(), tt.profile, tt.start)
+			_, err := d.Create(t.Context(), mig.Instance{Profile: tt.profile, Start: tt.start})
 			require.ErrorIs(t, err, tt.want)
 			require.ErrorContains(t, err, tt.text)
 			require.ErrorContains(t, err, d.UUID())
@@ -88,7 +82,7 @@ func TestConflictNamesTheInstanceInTheWay(t *testing.T) {
 	t.Parallel()
 	_, d := fake(t, "a100-40gb")
 	create(t, d, "1g.5gb@6")
-	_, err := d.Create(t.Context(), "3g.20gb", 4)
+	_, err := d.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 	var conflict *mig.ConflictError
 	require.ErrorAs(t, err, &conflict)
 	assert.Equal(t, "1g.5gb@6", conflict.A.String())
@@ -101,7 +95,7 @@ func TestNoRoomThoughNothingIsInTheWay(t *testing.T) {
 	_, devs := newServer(t, true, "a100-40gb")
 	f := &faults{codes: map[string]nvml.Return{"CreateGpuInstanceWithPlacement": nvml.ERROR_INSUFFICIENT_RESOURCES}}
 	d := open(t, hooked{devs[0], f.hook})
-	_, err := d.Create(t.Context(), "3g.20gb", 4)
+	_, err := d.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 	require.ErrorIs(t, err, device.ErrNoRoom)
 	require.NotErrorIs(t, err, mig.ErrConflict)
 	require.ErrorIs(t, err, nvml.ERROR_INSUFFICIENT_RESOURCES)
@@ -111,15 +105,15 @@ func TestCreateWhileMIGIsOff(t *testing.T) {
 	t.Parallel()
 	_, devs := newServer(t, false, "a100-40gb")
 	d := open(t, devs[0])
-	_, err := d.Create(t.Context(), "3g.20gb", 4)
+	_, err := d.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 	require.ErrorIs(t, err, device.ErrDisabled)
 	require.NotContains(t, err.Error(), "reset")
 	_, ret := devs[0].SetMigMode(nvml.DEVICE_MIG_ENABLE)
 	require.Equal(t, nvml.SUCCESS, ret)
-	_, err = d.Create(t.Context(), "3g.20gb", 4)
+	_, err = d.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 	require.ErrorIs(t, err, device.ErrDisabled)
 	require.ErrorContains(t, err, "reset")
-	err = d.Destroy(t.Context(), 4)
+	err = d.Destroy(t.Context(), device.Instance{Instance: mig.Instance{Profile: "3g.20gb", Start: 4, Size: 4}, ID: 2})
 	require.ErrorIs(t, err, device.ErrDisabled)
 	require.ErrorIs(t, err, mig.ErrNoInstance)
 }
@@ -128,10 +122,10 @@ func TestCreateOfProfileThatTheDeviceLacks(t *testing.T) {
 	t.Parallel()
 	_, devs := newServer(t, true, "a100-40gb")
 	d := open(t, lacking{devs[0]})
-	_, err := d.Create(t.Context(), "1g.10gb", 0)
+	_, err := d.Create(t.Context(), mig.Instance{Profile: "1g.10gb", Start: 0})
 	require.ErrorIs(t, err, device.ErrMismatch)
 	require.ErrorIs(t, err, device.ErrNotSupported)
-	_, err = d.Create(t.Context(), "2g.10gb", 0)
+	_, err = d.Create(t.Context(), mig.Instance{Profile: "2g.10gb", Start: 0})
 	require.ErrorIs(t, err, device.ErrMismatch)
 	require.ErrorContains(t, err, "2:2 4:2")
 }
@@ -168,19 +162,19 @@ func TestCreateIsTakenBackAtEveryFault(t *testing.T) {
 			f.calls = 0
 			create(t, d, "3g.20gb@4")
 			total := f.calls
-			require.NoError(t, d.Destroy(t.Context(), 4))
+			destroy(t, d, 4)
 			before := layout(t, srv)
 			failed := 0
 			for n := 1; n <= total; n++ {
 				f.calls, f.nth = 0, n
-				in, err := d.Create(t.Context(), "3g.20gb", 4)
+				in, err := d.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 				f.nth = 0
 				if err == nil {
 					st, err := d.State(t.Context())
 					require.NoError(t, err)
 					got, _ := st.At(4)
 					require.Equal(t, in, got, "call %d", n)
-					require.NoError(t, d.Destroy(t.Context(), 4))
+					require.NoError(t, d.Destroy(t.Context(), in))
 					continue
 				}
 				failed++
@@ -204,7 +198,7 @@ func TestTakeBackThatFails(t *testing.T) {
 		"CreateComputeInstance": nvml.ERROR_INSUFFICIENT_RESOURCES,
 		"GpuInstance.Destroy":   nvml.ERROR_IN_USE,
 	})
-	_, err := d.Create(t.Context(), "3g.20gb", 4)
+	_, err := d.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 	require.ErrorIs(t, err, nvml.ERROR_INSUFFICIENT_RESOURCES, "why it failed")
 	require.ErrorIs(t, err, device.ErrInUse, "why it could not be taken back")
 	var op *device.OpError
@@ -216,7 +210,7 @@ func TestTakeBackThatFails(t *testing.T) {
 	assert.Equal(t, "3g.20gb@4", layout(t, srv).String())
 	// What is left can be destroyed later.
 	f.set(nil)
-	require.NoError(t, d.Destroy(t.Context(), 4))
+	require.NoError(t, d.Destroy(t.Context(), *op.Left))
 	assert.Zero(t, layout(t, srv).Len())
 }
 
@@ -242,126 +236,40 @@ func TestSuccessIsReadBack(t *testing.T) {
 	in := create(t, open(t, devs[0]), "3g.20gb@0")
 	require.Equal(t, 1, in[0].ID)
 	for _, want := range []mig.Instance{{Profile: "3g.20gb", Start: 4}, {Profile: "4g.20gb", Start: 0}} {
-		_, err := open(t, liar{devs[0]}).Create(t.Context(), want.Profile, want.Start)
+		_, err := open(t, liar{devs[0]}).Create(t.Context(), want)
 		require.ErrorIs(t, err, device.ErrUnverified)
 		require.ErrorContains(t, err, want.String())
 		require.ErrorContains(t, err, "the GPU holds 3g.20gb@0")
 	}
 }
 
-func TestContext(t *testing.T) {
+// stingy is a GPU that gives a GPU instance the first compute instance profile
+// that there is, whatever is asked for.
+type stingy struct{ nvml.Device }
+
+type stingyGI struct{ nvml.GpuInstance }
+
+func (s stingy) CreateGpuInstanceWithPlacement(info *nvml.GpuInstanceProfileInfo, at *nvml.GpuInstancePlacement) (nvml.GpuInstance, nvml.Return) {
+	gi, ret := s.Device.CreateGpuInstanceWithPlacement(info, at)
+	return stingyGI{gi}, ret
+}
+
+func (g stingyGI) CreateComputeInstance(*nvml.ComputeInstanceProfileInfo) (nvml.ComputeInstance, nvml.Return) {
+	info, ret := g.GetComputeInstanceProfileInfo(0, nvml.COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED)
+	if ret != nvml.SUCCESS {
+		return nil, ret
+	}
+	return g.GpuInstance.CreateComputeInstance(&info)
+}
+
+func TestComputeInstanceIsReadBack(t *testing.T) {
 	t.Parallel()
 	srv, devs := newServer(t, true, "a100-40gb")
-	ctx, cancel := context.WithCancel(t.Context())
-	f := &faults{}
-	d := open(t, hooked{devs[0], f.hook})
-	create(t, d, "1g.5gb@0")
-	before := layout(t, srv)
-	end := func(at string) { // the context ends during that call
-		ctx, cancel = context.WithCancel(t.Context())
-		f.then = func(call string) {
-			if call == at {
-				cancel()
-			}
-		}
-	}
-	for _, at := range []string{"GetMigMode", "GetGpuInstanceProfileInfo", "CreateGpuInstanceWithPlacement"} {
-		end(at)
-		_, err := d.Create(ctx, "3g.20gb", 4)
-		require.ErrorIs(t, err, context.Canceled, at)
-		require.Equal(t, before, layout(t, srv), at)
-	}
-	// Once the compute instance exists the work is done: nothing is cut short.
-	end("CreateComputeInstance")
-	_, err := d.Create(ctx, "3g.20gb", 4)
-	require.NoError(t, err)
-
-	end("GetMigMode")
-	require.ErrorIs(t, d.Destroy(ctx, 4), context.Canceled)
-	assert.Equal(t, 2, layout(t, srv).Len())
-	end("ComputeInstance.Destroy")
-	err = d.Destroy(ctx, 4)
-	require.ErrorIs(t, err, context.Canceled)
+	_, err := open(t, stingy{devs[0]}).Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
+	require.ErrorIs(t, err, device.ErrUnverified)
+	require.ErrorContains(t, err, "1c.3g.20gb")
 	var op *device.OpError
 	require.ErrorAs(t, err, &op)
-	require.NotNil(t, op.Left, "the compute instance is gone, and cannot be had back")
-	assert.Empty(t, op.Left.Compute)
-	f.then = nil
-	require.NoError(t, d.Destroy(t.Context(), 4), "a second time carries on")
-	assert.Equal(t, before, layout(t, srv))
-
-	cancel()
-	_, err = d.State(ctx)
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-// Who waits for an operation before theirs stops waiting with the context.
-func TestContextEndsTheWait(t *testing.T) {
-	t.Parallel()
-	_, devs := newServer(t, true, "a100-40gb")
-	started, finish := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	f := &faults{}
-	d := open(t, hooked{devs[0], f.hook})
-	f.then = func(string) {
-		once.Do(func() { close(started) })
-		<-finish
-	}
-	done := make(chan error)
-	go func() {
-		_, err := d.State(t.Context())
-		done <- err
-	}()
-	<-started
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Millisecond, cancel)
-	_, err := d.Create(ctx, "3g.20gb", 4)
-	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, d.Destroy(ctx, 4), context.Canceled)
-	close(finish)
-	require.NoError(t, <-done)
-}
-
-// Many callers of one Device and of two Devices on one GPU: what they were told
-// they have is what is there.
-func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
-	srv, devs := newServer(t, true, "a100-40gb")
-	devices := []*device.Device{open(t, devs[0]), open(t, devs[0])}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	made := map[int]device.Instance{}
-	begin := make(chan struct{})
-	for i := range 8 {
-		wg.Go(func() {
-			<-begin
-			d := devices[i%2]
-			for start := range 7 {
-				in, err := d.Create(t.Context(), "1g.5gb", start)
-				if errors.Is(err, mig.ErrConflict) {
-					continue
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				_, twice := made[start]
-				made[start] = in
-				mu.Unlock()
-				assert.False(t, twice, "two were given slice %d", start)
-				_, err = d.State(t.Context())
-				assert.NoError(t, err)
-			}
-		})
-	}
-	close(begin)
-	wg.Wait()
-	require.Len(t, made, 7)
-	st, err := devices[0].State(t.Context())
-	require.NoError(t, err)
-	for _, in := range st.Instances {
-		assert.Equal(t, made[in.Start], in)
-	}
-	require.NoError(t, srv.Audit())
+	assert.Nil(t, op.Left)
+	assert.Zero(t, layout(t, srv).Len())
 }

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -9,67 +10,79 @@ import (
 	"github.com/gpushare/gpushare/mig"
 )
 
-// Destroy destroys the GPU instance that begins at a memory slice, its compute
-// instances first, and asks for it again to see that it is gone. What another
-// process has destroyed meanwhile counts as destroyed.
+// Destroy destroys a GPU instance that was read before, as Create or State
+// returned it: its compute instances first. Then it asks for the instance again
+// to see that it is gone.
 //
-// The error is an *OpError that matches mig.ErrNoInstance if no instance begins
-// there, ErrInUse if a client holds it (the ids of the GPU instance and of the
-// compute instance are in the error), ErrUnverified if the driver said yes and
-// the instance still stands, or the context's error.
+// What stands on the GPU must be that instance: same id, same placement, and no
+// compute instance but those that were read, told by their MIG UUIDs. Compute
+// instances may be fewer by now. An instance without any cannot be told from
+// another of the same profile, start and id that has none.
+//
+// The error is an *OpError that matches:
+//   - ErrChanged: another instance stands there. It is left alone;
+//   - mig.ErrNoInstance: none begins there, so that the instance is gone
+//     already, which a caller may take for done. What another process destroys
+//     during the call is no error;
+//   - ErrInUse: a client holds it, or somebody has created a compute instance in
+//     it meanwhile; the error has the ids of the GPU instance and of the compute
+//     instance;
+//   - ErrUnverified: the driver said yes, and the instance still stands;
+//   - the context's error.
 //
 // Destroying cannot be undone, so a Destroy that fails after the first compute
-// instance leaves the rest, in Left; a second Destroy carries on from there.
-// While Left is nil nothing has changed.
-func (d *Device) Destroy(ctx context.Context, start int) error {
-	s := d.step("destroy GPU instance")
-	s.Start = start
-	if err := d.acquire(ctx); err != nil {
+// instance leaves the rest, in Left; a second Destroy, of the whole or of the
+// rest, carries on. While Left is nil nothing has changed.
+//
+// NVML cannot compare and destroy in one call. Each destruction follows at once
+// on a check of what is destroyed; a change by another process in between goes
+// unseen.
+func (g *GPU) Destroy(ctx context.Context, in Instance) error {
+	s := g.step("destroy GPU instance").on(in.Instance).gi(in.ID)
+	if err := g.acquire(ctx); err != nil {
 		return s.fail(err)
 	}
-	defer d.release()
-	st, _, err := d.read(ctx)
+	defer g.release()
+	st, offers, err := g.read(ctx)
 	if err != nil {
 		return err
 	}
 	if !st.Mode.Current {
-		return s.fail(fmt.Errorf("at memory slice %d: %w: %w", start, mig.ErrNoInstance, ErrDisabled))
+		return s.fail(fmt.Errorf("at memory slice %d: %w: %w", in.Start, mig.ErrNoInstance, ErrDisabled))
 	}
-	in, there := st.At(start)
+	now, there := st.At(in.Start)
 	if !there {
-		_, err := st.Layout.Without(start)
+		_, err := st.Layout.Without(in.Start)
 		return s.fail(err)
 	}
-	s = s.on(in.Instance).gi(in.ID)
-	handle, ret := d.dev.GetGpuInstanceById(in.ID)
-	if ret == nvml.ERROR_NOT_FOUND {
-		return nil
+	if !now.restOf(in) {
+		return s.fail(fmt.Errorf("%w: %s, not %s", ErrChanged, now.withUUIDs(), in.withUUIDs()))
 	}
-	if err := s.check(ret); err != nil {
-		return err
+	p, err := g.model.Profile(now.Profile)
+	if err != nil {
+		return s.fail(err)
 	}
-	return d.remove(ctx, in, handle)
+	o, err := find(offers, p)
+	if err != nil {
+		return s.fail(err)
+	}
+	return g.remove(ctx, now, o.info.Id)
 }
 
 // remove destroys the compute instances of a GPU instance, then the GPU
-// instance, and asks whether it is gone. The error says what is left as soon as
-// something has been destroyed. A handle that has become invalid is one that
-// another process was faster with, if the driver no longer finds the number.
-func (d *Device) remove(ctx context.Context, in Instance, gi gpuInstance) error {
+// instance, and asks whether it is gone. What is gone already counts as
+// destroyed. The error says what is left as soon as something is.
+func (g *GPU) remove(ctx context.Context, in Instance, profileID uint32) error {
 	left := in
-	s := d.step("destroy compute instance").on(in.Instance).gi(in.ID)
+	s := g.step("destroy compute instance").on(in.Instance).gi(in.ID)
 	for len(left.Compute) > 0 {
-		s = s.ci(left.Compute[0].ID)
+		c := left.Compute[0]
+		s = s.ci(c.ID)
 		if err := ctx.Err(); err != nil {
 			return s.fail(err)
 		}
-		handle, ret := gi.GetComputeInstanceById(left.Compute[0].ID)
-		if ret == nvml.SUCCESS {
-			ret = handle.Destroy()
-		}
-		vanished := ret == nvml.ERROR_NOT_FOUND || ret == nvml.ERROR_INVALID_ARGUMENT && !d.exists(in.ID, left.Compute[0].ID)
-		if err := s.check(ret); err != nil && !vanished {
-			return err
+		if err := again(func() error { return g.removeCompute(s, in, profileID, c) }); err != nil {
+			return s.fail(err)
 		}
 		left.Compute = append([]ComputeInstance(nil), left.Compute[1:]...)
 		s = s.left(&left)
@@ -79,34 +92,83 @@ func (d *Device) remove(ctx context.Context, in Instance, gi gpuInstance) error 
 	if err := ctx.Err(); err != nil {
 		return s.fail(err)
 	}
-	ret := gi.Destroy()
-	vanished := ret == nvml.ERROR_NOT_FOUND || ret == nvml.ERROR_INVALID_ARGUMENT && d.gone(in) == nil
-	if err := s.check(ret); err != nil && !vanished {
-		return err
+	err := again(func() error {
+		gi, err := g.same(in, profileID)
+		if gi == nil {
+			return err
+		}
+		return unlessGone(gi.Destroy())
+	})
+	if err != nil {
+		return s.fail(err)
 	}
-	return s.left(&left).fail(d.gone(in))
+	return s.left(&left).fail(again(func() error { return g.gone(in, profileID) }))
 }
 
-// gone asks for a GPU instance by its number and compares where it begins,
-// since numbers are used again. It returns nil only if the instance is gone.
-func (d *Device) gone(in Instance) error {
-	if in.ID == None {
-		return nil
+// removeCompute destroys a compute instance if it is the one that was read.
+func (g *GPU) removeCompute(s step, in Instance, profileID uint32, c ComputeInstance) error {
+	gi, err := g.same(in, profileID)
+	if gi == nil {
+		return err
 	}
-	handle, ret := d.dev.GetGpuInstanceById(in.ID)
+	handle, ret := gi.GetComputeInstanceById(c.ID)
 	if ret == nvml.SUCCESS {
-		var info nvml.GpuInstanceInfo
-		info, ret = handle.GetInfo()
-		if ret == nvml.SUCCESS && (int(info.Placement.Start) != in.Start || int(info.Placement.Size) != in.Size) {
-			return nil
+		now, there, err := readComputeInstance(s, handle)
+		if !there {
+			return err
 		}
+		if now.UUID != c.UUID {
+			return fmt.Errorf("%w: %s, not %s", ErrChanged, now.UUID, c.UUID)
+		}
+		ret = handle.Destroy()
 	}
-	switch ret {
-	case nvml.ERROR_NOT_FOUND:
+	return unlessGone(ret)
+}
+
+// same finds a GPU instance by its id, and makes sure that it is the one that
+// was read, since ids are used again. Without an error, a nil handle says that
+// it is gone.
+func (g *GPU) same(in Instance, profileID uint32) (gpuInstanceHandle, error) {
+	gi, ret := g.handle.GetGpuInstanceById(in.ID)
+	var info nvml.GpuInstanceInfo
+	if ret == nvml.SUCCESS {
+		info, ret = gi.GetInfo()
+	}
+	if ret != nvml.SUCCESS {
+		return nil, unlessGone(ret)
+	}
+	if at := info.Placement; info.ProfileId != profileID || int(at.Start) != in.Start || int(at.Size) != in.Size {
+		return nil, fmt.Errorf("%w: GI %d has profile id %d and covers %d slices from %d, not id %d and %d from %d",
+			ErrChanged, in.ID, info.ProfileId, at.Size, at.Start, profileID, in.Size, in.Start)
+	}
+	return gi, nil
+}
+
+// gone looks for a GPU instance that was destroyed. It returns nil if there is
+// none, or another.
+func (g *GPU) gone(in Instance, profileID uint32) error {
+	gi, err := g.same(in, profileID)
+	switch {
+	case errors.Is(err, ErrChanged):
 		return nil
-	case nvml.SUCCESS:
-		return ErrUnverified
-	default:
-		return fmt.Errorf("%w: %w", ErrUnverified, ret)
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnverified, err)
+	case gi == nil:
+		return nil
+	}
+	now := Instance{Instance: in.Instance, ID: in.ID}
+	if now.Compute, err = g.readCompute(in, gi); err == nil && !now.restOf(in) {
+		return nil
+	}
+	return ErrUnverified
+}
+
+// again repeats what has met an invalid handle, as one becomes when another
+// process destroys the instance in between: the next look tells what happened.
+func again(f func() error) error {
+	for i := 1; ; i++ {
+		if err := f(); i == readings || !errors.Is(err, nvml.ERROR_INVALID_ARGUMENT) {
+			return err
+		}
 	}
 }

@@ -5,18 +5,24 @@
 // GPU is cut, or to create and destroy one instance at a start of its choice.
 // What should be cut, and where, is decided without a GPU: see package mig.
 //
-//	nvml.Device ──Open──► Device ──State──► Mode, Instances, mig.Layout
-//	                        ├──Create(profile, start)──► Instance with its MIG UUID
-//	                        └──Destroy(start)
+//	nvml.Device ──Open──► GPU ──State────────────────► Mode, Instances, mig.Layout
+//	                       ├──Create(mig.Instance)────► Instance with its MIG UUID
+//	                       └──Destroy(Instance)
 //
-// An Instance is a GPU instance with its compute instances. Create makes one
-// compute instance of full size, since nothing can run on a GPU instance
-// without one; which profile that is, is read from the GPU instance: the one
-// with the most multiprocessors, never the one with the right name.
+// An Instance is a GPU instance as it was read, with its id and its compute
+// instances; Destroy takes one, not a start, and destroys that one or none.
+// Create makes one compute instance of full size, since nothing can run on a
+// GPU instance without one; which profile that is, is read from the GPU
+// instance: the one with the most multiprocessors, never the one with the right
+// name.
 //
 // The rules people get wrong:
 //   - A call that returned is not a change that happened. Create and Destroy
 //     read the GPU again and report success only if the change shows.
+//   - A start and an id are not an identity. Between a decision and its
+//     execution another process can put another instance there, under the same
+//     number; only the UUIDs of the compute instances differ. Destroy compares
+//     them and refuses what is not the instance that was read (ErrChanged).
 //   - The number that selects a profile is not the number that the driver
 //     prints, and the printed number of one name differs between boards. Both
 //     are read from the very GPU that is about to be changed.
@@ -36,12 +42,12 @@
 // A call into the driver cannot be cancelled. A context is looked at between
 // calls only; a call that hangs, hangs its caller.
 //
-// A Device is safe for concurrent use and does one thing at a time. Other
+// A GPU is safe for concurrent use and does one thing at a time. Other
 // processes can change the same GPU at any moment, also between two calls of
 // this package; nothing is cached and no NVML handle is kept across a change,
 // so the next State tells the truth. A State costs some 35 calls into the
-// driver and 15 to 20 more per instance, a Create two of them and a Destroy one;
-// on hardware a destruction takes about a second.
+// driver and 15 to 20 more per instance, a Create two of them, a Destroy one and
+// some ten calls; on hardware a destruction takes about a second.
 //
 // The package needs cgo, as go-nvml does. Only plain structs of go-nvml are
 // used, so that a fake can stand in for the driver.

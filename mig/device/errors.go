@@ -10,11 +10,12 @@ import (
 	"github.com/gpushare/gpushare/mig"
 )
 
-// Conditions that callers branch on. Every error of a Device is an *OpError
+// Conditions that callers branch on. Every error of a GPU is an *OpError
 // that matches those that apply; conditions of package mig (ErrUnknownModel,
 // ErrUnknownProfile, ErrIllegalStart, ErrConflict, ErrNoInstance) and the codes
 // of NVML match as well.
 var (
+	ErrChanged      = errors.New("another instance stands there than the one that was read")
 	ErrDisabled     = errors.New("MIG mode is off")
 	ErrInUse        = errors.New("in use by a client") // a process, or a monitor that holds a handle
 	ErrLost         = errors.New("the GPU is lost")
@@ -31,7 +32,7 @@ const None = -1
 // OpError says which step failed, on which GPU and instance.
 type OpError struct {
 	Op      string // the step, for people: "create GPU instance"
-	Device  string // UUID of the GPU; empty if it could not be read
+	GPU     string // UUID; empty if it could not be read
 	Profile string // of the GPU instance; empty if none is concerned
 	Start   int    // of the GPU instance, or None
 
@@ -42,8 +43,9 @@ type OpError struct {
 	// mig, the context's error, or several of these.
 	Err error
 
-	// Left is what the failed operation left behind of the instance; nil when
-	// nothing has changed.
+	// Left is what the failed operation left behind of the instance, as far as
+	// it could be read; nil when the operation has changed nothing, or when what
+	// it made is no longer there.
 	Left *Instance
 }
 
@@ -51,8 +53,8 @@ type OpError struct {
 func (e *OpError) Error() string {
 	var b strings.Builder
 	b.WriteString("mig/device: ")
-	if e.Device != "" {
-		b.WriteString(e.Device + ": ")
+	if e.GPU != "" {
+		b.WriteString(e.GPU + ": ")
 	}
 	b.WriteString(e.Op)
 	if e.Profile != "" {
@@ -97,8 +99,8 @@ func (e *OpError) Is(target error) bool {
 // step is an OpError in the making: the builder methods work on copies.
 type step OpError
 
-func (d *Device) step(op string) step {
-	return step{Op: op, Device: d.uuid, Start: None, GPUInstance: None, ComputeInstance: None}
+func (g *GPU) step(op string) step {
+	return step{Op: op, GPU: g.uuid, Start: None, GPUInstance: None, ComputeInstance: None}
 }
 
 func (s step) on(in mig.Instance) step {
@@ -121,14 +123,8 @@ func (s step) left(in *Instance) step {
 	return s
 }
 
-// check turns a code of NVML into an error, SUCCESS into nil. It is the only
-// place where a Return becomes an error: as one, SUCCESS would not be nil.
-func (s step) check(ret nvml.Return) error {
-	if ret == nvml.SUCCESS {
-		return nil
-	}
-	return s.fail(ret)
-}
+// check turns a code of NVML into an *OpError, SUCCESS into nil.
+func (s step) check(ret nvml.Return) error { return s.fail(code(ret)) }
 
 // fail turns a cause into an *OpError, nil into nil. A cause that is one
 // already says more about the step and stays as it is.
@@ -142,6 +138,23 @@ func (s step) fail(err error) error {
 	e := OpError(s)
 	e.Err = err
 	return &e
+}
+
+// code turns a code of NVML into an error, SUCCESS into nil. It is the only
+// place where a Return becomes an error: as one, SUCCESS would not be nil.
+func code(ret nvml.Return) error {
+	if ret == nvml.SUCCESS {
+		return nil
+	}
+	return ret
+}
+
+// unlessGone is code where an instance that is not found is no error.
+func unlessGone(ret nvml.Return) error {
+	if ret == nvml.ERROR_NOT_FOUND {
+		return nil
+	}
+	return code(ret)
 }
 
 // mismatch is a disagreement between the device and the table.

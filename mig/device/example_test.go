@@ -38,14 +38,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	in, err := gpu.Create(ctx, "3g.20gb", 4)
+	in, err := gpu.Create(ctx, mig.Instance{Profile: "3g.20gb", Start: 4})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(in)
 
-	_, err = gpu.Create(ctx, "1g.5gb", 6)
+	_, err = gpu.Create(ctx, mig.Instance{Profile: "1g.5gb", Start: 6})
 	var conflict *mig.ConflictError
 	if errors.As(err, &conflict) {
 		fmt.Println("in the way:", conflict.A)
@@ -57,8 +57,17 @@ func Example() {
 		return
 	}
 	fmt.Println(st.Layout)
+
+	// Only the instance that was created is destroyed, nothing that another
+	// process may have put in its place meanwhile.
+	if err := gpu.Destroy(ctx, in); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("gone:", errors.Is(gpu.Destroy(ctx, in), mig.ErrNoInstance))
 	// Output:
 	// 3g.20gb@4 GI 2 [3g.20gb CI 0]
 	// in the way: 3g.20gb@4
 	// 3g.20gb@4
+	// gone: true
 }

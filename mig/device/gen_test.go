@@ -40,7 +40,7 @@ func newServer(t tb, on bool, models ...string) (*nvmlfake.Server, []nvml.Device
 }
 
 // open opens a GPU that must be known.
-func open(t testing.TB, dev nvml.Device) *device.Device {
+func open(t testing.TB, dev nvml.Device) *device.GPU {
 	t.Helper()
 	d, err := device.Open(t.Context(), dev)
 	require.NoError(t, err)
@@ -48,24 +48,42 @@ func open(t testing.TB, dev nvml.Device) *device.Device {
 }
 
 // fake returns one GPU in MIG mode.
-func fake(t testing.TB, model string) (*nvmlfake.Server, *device.Device) {
+func fake(t testing.TB, model string) (*nvmlfake.Server, *device.GPU) {
 	t.Helper()
 	srv, devs := newServer(t, true, model)
 	return srv, open(t, devs[0])
 }
 
 // create creates instances given as "3g.20gb@4".
-func create(t testing.TB, d *device.Device, instances ...string) []device.Instance {
+func create(t testing.TB, d *device.GPU, instances ...string) []device.Instance {
 	t.Helper()
 	var all []device.Instance
 	for _, s := range instances {
 		want, err := mig.ParseInstance(s)
 		require.NoError(t, err)
-		in, err := d.Create(t.Context(), want.Profile, want.Start)
+		in, err := d.Create(t.Context(), want)
 		require.NoError(t, err)
 		all = append(all, in)
 	}
 	return all
+}
+
+// standing reads the instance that begins at a memory slice.
+func standing(t testing.TB, d *device.GPU, start int) device.Instance {
+	t.Helper()
+	st, err := d.State(t.Context())
+	require.NoError(t, err)
+	in, there := st.At(start)
+	require.True(t, there, "nothing begins at %d of %v", start, st)
+	return in
+}
+
+// destroy destroys the instances that begin at the given memory slices.
+func destroy(t testing.TB, d *device.GPU, starts ...int) {
+	t.Helper()
+	for _, start := range starts {
+		require.NoError(t, d.Destroy(t.Context(), standing(t, d, start)))
+	}
 }
 
 // layout returns what the fake's own books hold.

@@ -6,7 +6,7 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// hook stands between a Device and a fake: it sees the name of every call
+// hook stands between a GPU and a fake: it sees the name of every call
 // before it is made, and what it returns other than SUCCESS is returned
 // instead of making the call.
 type hook func(call string) nvml.Return
@@ -86,9 +86,27 @@ func (d hooked) GetMaxMigDeviceCount() (int, nvml.Return) {
 }
 
 func (d hooked) GetMigDeviceHandleByIndex(i int) (nvml.Device, nvml.Return) {
-	return ask(d.hook, "GetMigDeviceHandleByIndex", func() (nvml.Device, nvml.Return) {
+	dev, ret := ask(d.hook, "GetMigDeviceHandleByIndex", func() (nvml.Device, nvml.Return) {
 		return d.Device.GetMigDeviceHandleByIndex(i)
 	})
+	return hookedMIG{dev, d.hook}, ret
+}
+
+type hookedMIG struct {
+	nvml.Device
+	hook hook
+}
+
+func (d hookedMIG) GetUUID() (string, nvml.Return) {
+	return ask(d.hook, "MIGDevice.GetUUID", d.Device.GetUUID)
+}
+
+func (d hookedMIG) GetGpuInstanceId() (int, nvml.Return) { //nolint:revive // NVML's name
+	return ask(d.hook, "MIGDevice.GetGpuInstanceId", d.Device.GetGpuInstanceId)
+}
+
+func (d hookedMIG) GetComputeInstanceId() (int, nvml.Return) { //nolint:revive // NVML's name
+	return ask(d.hook, "MIGDevice.GetComputeInstanceId", d.Device.GetComputeInstanceId)
 }
 
 type hookedGI struct {
@@ -125,9 +143,10 @@ func (g hookedGI) GetComputeInstanceById(id int) (nvml.ComputeInstance, nvml.Ret
 }
 
 func (g hookedGI) CreateComputeInstance(info *nvml.ComputeInstanceProfileInfo) (nvml.ComputeInstance, nvml.Return) {
-	return ask(g.hook, "CreateComputeInstance", func() (nvml.ComputeInstance, nvml.Return) {
+	ci, ret := ask(g.hook, "CreateComputeInstance", func() (nvml.ComputeInstance, nvml.Return) {
 		return g.GpuInstance.CreateComputeInstance(info)
 	})
+	return hookedCI{ci, g.hook}, ret
 }
 
 func (g hookedGI) Destroy() nvml.Return {
@@ -143,7 +162,11 @@ type hookedCI struct {
 }
 
 func (c hookedCI) GetInfo() (nvml.ComputeInstanceInfo, nvml.Return) {
-	return ask(c.hook, "ComputeInstance.GetInfo", c.ComputeInstance.GetInfo)
+	info, ret := ask(c.hook, "ComputeInstance.GetInfo", c.ComputeInstance.GetInfo)
+	if info.Device != nil {
+		info.Device = hookedMIG{info.Device, c.hook}
+	}
+	return info, ret
 }
 
 func (c hookedCI) Destroy() nvml.Return {

@@ -22,14 +22,14 @@ import (
 // fleet is a small cluster with the fake GPUs that stand for it.
 type fleet struct {
 	cluster *placement.Cluster
-	gpus    map[string][]*device.Device // by node
+	gpus    map[string][]*device.GPU // by node
 	fake    *nvmlfake.Server
-	running map[string]bool
+	running map[string]device.Instance // by task
 	arrived int
 }
 
 func newFleet(ctx context.Context, t require.TestingT) *fleet {
-	f := &fleet{gpus: map[string][]*device.Device{}, running: map[string]bool{}}
+	f := &fleet{gpus: map[string][]*device.GPU{}, running: map[string]device.Instance{}}
 	var specs []placement.NodeSpec
 	var cfg nvmlfake.Config
 	for i, key := range []string{"a100-40gb", "h100-80gb-sxm5", "b200-180gb", "a30-24gb", "rtx-pro-6000-96gb"} {
@@ -73,11 +73,11 @@ func (f *fleet) arrive(ctx context.Context, t *rapid.T, p placement.Policy, prof
 		return
 	}
 	require.NoError(t, f.cluster.Place(node.Name(), placement.Assignment{Task: task, Spot: choice.Spot}))
-	in, err := f.gpus[node.Name()][choice.Spot.GPUs.First()].Create(ctx, profile, choice.Spot.Start)
+	in, err := f.gpus[node.Name()][choice.Spot.GPUs.First()].Create(ctx, mig.Instance{Profile: profile, Start: choice.Spot.Start})
 	require.NoError(t, err, "the driver refuses what the books grant")
 	require.Len(t, in.Compute, 1)
 	require.NotEmpty(t, in.Compute[0].UUID)
-	f.running[task.ID] = true
+	f.running[task.ID] = in
 }
 
 // requireFull asks the devices themselves for the instance that the books
@@ -90,7 +90,7 @@ func (f *fleet) requireFull(ctx context.Context, t *rapid.T, profile string) {
 				continue
 			}
 			for start := range p.Starts.All() {
-				_, err := d.Create(ctx, profile, start)
+				_, err := d.Create(ctx, mig.Instance{Profile: profile, Start: start})
 				require.Error(t, err, "%s grants %s at %d, the books do not", d, profile, start)
 				require.True(t, errors.Is(err, mig.ErrConflict) || errors.Is(err, device.ErrNoRoom), "%v", err)
 			}
@@ -105,7 +105,7 @@ func (f *fleet) leave(ctx context.Context, t *rapid.T, id string) {
 	a, there := node.Assignment(id)
 	require.True(t, there)
 	require.True(t, f.cluster.Release(id))
-	require.NoError(t, f.gpus[node.Name()][a.Spot.GPUs.First()].Destroy(ctx, a.Spot.Start))
+	require.NoError(t, f.gpus[node.Name()][a.Spot.GPUs.First()].Destroy(ctx, f.running[id]))
 	delete(f.running, id)
 }
 
@@ -137,12 +137,12 @@ func TestBooksAndDevicesAgree(t *testing.T) {
 	require.NoError(t, err)
 	least, err := placement.ByValue(value, 1, placement.SmallestFirst)
 	require.NoError(t, err)
-	scale := placement.Scale{CPU: 64_000, GPU: 2000}
+	largest := placement.Largest{CPU: 64_000, GPU: 2000}
 	policies := map[string]placement.Policy{
 		"byvalue":  least,
 		"firstfit": placement.FirstFit(),
-		"bestfit":  placement.BestFit(scale),
-		"worstfit": placement.WorstFit(scale),
+		"bestfit":  placement.BestFit(largest),
+		"worstfit": placement.WorstFit(largest),
 		"random":   placement.Random(7),
 	}
 	for name, policy := range policies {

@@ -16,10 +16,11 @@ import (
 
 // machine drives a device on a fake and a layout by the algebra of package mig.
 type machine struct {
-	srv   *nvmlfake.Server
-	dev   *device.Device
-	books mig.Layout
-	uuids map[string]bool // ever seen
+	srv     *nvmlfake.Server
+	dev     *device.GPU
+	books   mig.Layout
+	made    []device.Instance // ever
+	current map[int]string    // UUID of what was created last, by start
 }
 
 func (m *machine) init(t *rapid.T) {
@@ -27,7 +28,7 @@ func (m *machine) init(t *rapid.T) {
 	srv, devs := newServer(t, true, model.Key())
 	d, err := device.Open(context.Background(), devs[0])
 	require.NoError(t, err)
-	m.srv, m.dev, m.books, m.uuids = srv, d, model.Empty(), map[string]bool{}
+	m.srv, m.dev, m.books, m.current = srv, d, model.Empty(), map[int]string{}
 }
 
 // Create asks for any profile at any legal start, free or not.
@@ -35,7 +36,7 @@ func (m *machine) Create(t *rapid.T) {
 	p := genProfile(t, m.books.Model())
 	start := rapid.SampledFrom(slices.Collect(p.Starts.All())).Draw(t, "start")
 	next, why := m.books.With(p, start)
-	in, err := m.dev.Create(context.Background(), p.Name, start)
+	in, err := m.dev.Create(context.Background(), mig.Instance{Profile: p.Name, Start: start})
 	if why != nil {
 		var conflict *mig.ConflictError
 		require.ErrorAs(t, err, &conflict)
@@ -45,21 +46,31 @@ func (m *machine) Create(t *rapid.T) {
 	require.NoError(t, err)
 	m.books = next
 	require.Len(t, in.Compute, 1)
-	assert.False(t, m.uuids[in.Compute[0].UUID], "a UUID is never used twice")
-	m.uuids[in.Compute[0].UUID] = true
+	for _, before := range m.made {
+		require.NotEqual(t, before.Compute[0].UUID, in.Compute[0].UUID, "a UUID is never used twice")
+	}
+	m.made = append(m.made, in)
+	m.current[start] = in.Compute[0].UUID
 }
 
-// Destroy destroys what begins at any start, also where nothing does.
+// Destroy destroys any instance that was ever created: one that stands, one
+// that is gone, or one in whose place another stands.
 func (m *machine) Destroy(t *rapid.T) {
-	start := rapid.IntRange(0, m.books.Model().MemorySlices()-1).Draw(t, "start")
-	next, why := m.books.Without(start)
-	err := m.dev.Destroy(context.Background(), start)
-	if why != nil {
-		require.ErrorIs(t, err, mig.ErrNoInstance)
-		return
+	if len(m.made) == 0 {
+		t.Skip("nothing was created")
 	}
-	require.NoError(t, err)
-	m.books = next
+	in := rapid.SampledFrom(m.made).Draw(t, "instance")
+	next, why := m.books.Without(in.Start)
+	err := m.dev.Destroy(context.Background(), in)
+	switch {
+	case why != nil:
+		require.ErrorIs(t, err, mig.ErrNoInstance)
+	case m.current[in.Start] != in.Compute[0].UUID:
+		require.ErrorIs(t, err, device.ErrChanged)
+	default:
+		require.NoError(t, err)
+		m.books = next
+	}
 }
 
 // Check compares what is read with the books, and with the fake's own.
@@ -74,6 +85,7 @@ func (m *machine) Check(t *rapid.T) {
 		require.True(t, found)
 		require.Equal(t, at, in.Instance)
 		require.Len(t, in.Compute, 1)
+		require.Equal(t, m.current[in.Start], in.Compute[0].UUID)
 	}
 	require.NoError(t, m.srv.Audit())
 }
@@ -97,7 +109,7 @@ func TestLegalLayoutInAnyOrder(t *testing.T) {
 		d, err := device.Open(context.Background(), devs[0])
 		require.NoError(t, err)
 		for _, in := range rapid.Permutation(instances).Draw(t, "order") {
-			_, err := d.Create(context.Background(), in.Profile, in.Start)
+			_, err := d.Create(context.Background(), in)
 			require.NoError(t, err)
 		}
 		require.Equal(t, want, layout(t, srv))
@@ -114,7 +126,7 @@ func TestEveryLayoutInEveryOrder(t *testing.T) {
 		for order := range permutations(slices.Collect(want.Instances())) {
 			orders++
 			for _, in := range order {
-				_, err := d.Create(t.Context(), in.Profile, in.Start)
+				_, err := d.Create(t.Context(), in)
 				require.NoError(t, err, "%v in order %v", want, order)
 			}
 			require.Equal(t, want, layout(t, srv))
@@ -158,7 +170,7 @@ func TestSameVerdictAsValidate(t *testing.T) {
 		legal := model.Validate(instances...) == nil
 		created := 0
 		for _, in := range instances {
-			_, err := d.Create(context.Background(), in.Profile, in.Start)
+			_, err := d.Create(context.Background(), in)
 			if err == nil {
 				created++
 			} else {

@@ -2,9 +2,9 @@ package device
 
 import "github.com/NVIDIA/go-nvml/pkg/nvml"
 
-// gpu lists the calls on a GPU that this package makes; nvml.Device has them
+// gpuHandle lists the calls on a GPU that this package makes; nvml.Device has them
 // and hundreds more.
-type gpu interface {
+type gpuHandle interface {
 	// Identity.
 	IsMigDeviceHandle() (bool, nvml.Return)
 	GetUUID() (string, nvml.Return)
@@ -27,8 +27,8 @@ type gpu interface {
 	GetMigDeviceHandleByIndex(index int) (nvml.Device, nvml.Return)
 }
 
-// gpuInstance lists the calls on a GPU instance that this package makes.
-type gpuInstance interface {
+// gpuInstanceHandle lists the calls on a GPU instance that this package makes.
+type gpuInstanceHandle interface {
 	GetInfo() (nvml.GpuInstanceInfo, nvml.Return)
 	GetComputeInstanceProfileInfo(profile, engine int) (nvml.ComputeInstanceProfileInfo, nvml.Return)
 	GetComputeInstances(*nvml.ComputeInstanceProfileInfo) ([]nvml.ComputeInstance, nvml.Return)

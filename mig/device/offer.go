@@ -22,22 +22,22 @@ type offer struct {
 // offers asks the GPU for its profiles and finds each in the table. A profile
 // that the table does not have, or has otherwise, carries an error and hurts
 // nobody until it is used or an instance of it is found.
-func (d *Device) offers(ctx context.Context) ([]offer, error) {
+func (g *GPU) offers(ctx context.Context) ([]offer, error) {
 	var all []offer
 	var gone error
 	ret := profiles(func(index int) nvml.Return {
 		if gone = ctx.Err(); gone != nil {
 			return nvml.ERROR_INVALID_ARGUMENT
 		}
-		info, ret := d.dev.GetGpuInstanceProfileInfo(index)
+		info, ret := g.handle.GetGpuInstanceProfileInfo(index)
 		if ret == nvml.SUCCESS {
 			o := offer{index: index, info: info}
-			o.profile, o.err = d.resolve(index, info)
+			o.profile, o.err = g.resolve(index, info)
 			all = append(all, o)
 		}
 		return ret
 	})
-	s := d.step("list GPU instance profiles")
+	s := g.step("list GPU instance profiles")
 	if gone != nil {
 		return nil, s.fail(gone)
 	}
@@ -55,28 +55,28 @@ func (d *Device) offers(ctx context.Context) ([]offer, error) {
 // resolve finds the profile of an index in the table and compares what the
 // device says about it. Ids and memory sizes may differ between boards and
 // drivers; the slices and the name may not.
-func (d *Device) resolve(index int, info nvml.GpuInstanceProfileInfo) (mig.Profile, error) {
-	for p := range d.model.Profiles() {
+func (g *GPU) resolve(index int, info nvml.GpuInstanceProfileInfo) (mig.Profile, error) {
+	for p := range g.model.Profiles() {
 		if p.Index != index {
 			continue
 		}
 		if int(info.SliceCount) != p.ComputeSlices {
 			return p, mismatch("profile index %d is %s with %d slices in the table of %s, and has id %d with %d slices on the device",
-				index, p.Name, p.ComputeSlices, d.model, info.Id, info.SliceCount)
+				index, p.Name, p.ComputeSlices, g.model, info.Id, info.SliceCount)
 		}
 		name, err := mig.ParseName(p.Name)
 		if err != nil {
 			return p, err
 		}
-		gb := mig.MemoryGB(int(info.MemorySizeMB), d.totalMiB)
+		gb := mig.MemoryGB(int(info.MemorySizeMB), g.totalMiB)
 		if info.MemorySizeMB != 0 && gb != name.MemoryGB {
 			return p, mismatch("profile index %d is %s in the table of %s, and has id %d with %d of %d MiB on the device, which makes %dgb",
-				index, p.Name, d.model, info.Id, info.MemorySizeMB, d.totalMiB, gb)
+				index, p.Name, g.model, info.Id, info.MemorySizeMB, g.totalMiB, gb)
 		}
 		return p, nil
 	}
 	return mig.Profile{}, mismatch("the device offers profile index %d with id %d, %d slices and %d MiB, the table of %s has no such index",
-		index, info.Id, info.SliceCount, info.MemorySizeMB, d.model)
+		index, info.Id, info.SliceCount, info.MemorySizeMB, g.model)
 }
 
 // find returns the offer of a profile of the table.
@@ -95,7 +95,7 @@ type computeOffer struct {
 }
 
 // computeOffers asks a GPU instance for its compute instance profiles.
-func computeOffers(gi gpuInstance) ([]computeOffer, nvml.Return) {
+func computeOffers(gi gpuInstanceHandle) ([]computeOffer, nvml.Return) {
 	var all []computeOffer
 	ret := profiles(func(index int) nvml.Return {
 		info, ret := gi.GetComputeInstanceProfileInfo(index, nvml.COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED)
@@ -105,6 +105,17 @@ func computeOffers(gi gpuInstance) ([]computeOffer, nvml.Return) {
 		return ret
 	})
 	return all, ret
+}
+
+// describe adds the profile to what a compute instance of it says of itself.
+func (o computeOffer) describe(in Instance, c ComputeInstance) (ComputeInstance, error) {
+	name, err := mig.ParseName(in.Profile)
+	if err != nil {
+		return c, err
+	}
+	name.ComputeSlices = int(o.info.SliceCount)
+	c.Profile, c.Index, c.SMs = name.String(), o.index, int(o.info.MultiprocessorCount)
+	return c, nil
 }
 
 // fullSize returns the compute instance profile that takes most of a GPU

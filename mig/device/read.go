@@ -18,29 +18,32 @@ const readings = 3
 
 // read reads the whole state, and the profiles that the GPU offers while MIG
 // mode is on.
-func (d *Device) read(ctx context.Context) (State, []offer, error) {
-	current, pending, ret := d.dev.GetMigMode()
-	if err := d.step("read the MIG mode").check(ret); err != nil {
+func (g *GPU) read(ctx context.Context) (State, []offer, error) {
+	current, pending, ret := g.handle.GetMigMode()
+	if err := g.step("read the MIG mode").check(ret); err != nil {
 		return State{}, nil, err
 	}
 	st := State{Mode: Mode{Current: current == nvml.DEVICE_MIG_ENABLE, Pending: pending == nvml.DEVICE_MIG_ENABLE}}
 	if !st.Mode.Current {
 		return st, nil, nil
 	}
-	offers, err := d.offers(ctx)
+	offers, err := g.offers(ctx)
 	if err != nil {
 		return State{}, nil, err
 	}
 	// Others may create and destroy in mid-reading, which looks like a handle
-	// that went stale or an instance that was missed: what looks so again and
-	// again is an error.
+	// that went stale, an instance that was missed, or two where there is room
+	// for one: what looks so again and again is an error.
 	for i := 1; ; i++ {
 		var again error
-		st.Instances, again = d.readInstances(ctx, offers)
+		st.Instances, again = g.readInstances(ctx, offers)
 		if again == nil {
-			again, err = d.crossCheck(ctx, st.Instances)
+			again, err = g.crossCheck(ctx, st.Instances)
 		} else if !errors.Is(again, nvml.ERROR_INVALID_ARGUMENT) {
 			err = again
+		}
+		if again == nil && err == nil {
+			st.Layout, again = g.layout(st.Instances)
 		}
 		if err == nil && i == readings {
 			err = again
@@ -49,25 +52,27 @@ func (d *Device) read(ctx context.Context) (State, []offer, error) {
 			return State{}, nil, err
 		}
 		if again == nil {
-			break
+			return st, offers, nil
 		}
 	}
+}
+
+// layout expresses what was read in the terms of package mig.
+func (g *GPU) layout(all []Instance) (mig.Layout, error) {
 	var placed []mig.Instance
-	for _, in := range st.Instances {
+	for _, in := range all {
 		placed = append(placed, in.Instance)
 	}
-	if st.Layout, err = d.model.Layout(placed...); err != nil {
-		return State{}, nil, d.step("read the layout").fail(err)
-	}
-	return st, offers, nil
+	l, err := g.model.Layout(placed...)
+	return l, g.step("read the layout").fail(err)
 }
 
 // readInstances lists the GPU instances of every profile that the GPU offers,
 // of those that the table does not know, too.
-func (d *Device) readInstances(ctx context.Context, offers []offer) ([]Instance, error) {
+func (g *GPU) readInstances(ctx context.Context, offers []offer) ([]Instance, error) {
 	var all []Instance
 	for _, o := range offers {
-		s := d.step("list GPU instances")
+		s := g.step("list GPU instances")
 		s.Profile = o.profile.Name
 		if err := ctx.Err(); err != nil {
 			return nil, s.fail(err)
@@ -76,7 +81,7 @@ func (d *Device) readInstances(ctx context.Context, offers []offer) ([]Instance,
 			continue // none can exist, and go-nvml refuses to ask
 		}
 		info := o.info
-		handles, ret := d.dev.GetGpuInstances(&info)
+		handles, ret := g.handle.GetGpuInstances(&info)
 		if ret == nvml.ERROR_NOT_FOUND {
 			continue
 		}
@@ -84,7 +89,7 @@ func (d *Device) readInstances(ctx context.Context, offers []offer) ([]Instance,
 			return nil, err
 		}
 		for _, gi := range handles {
-			in, there, err := d.readInstance(o, gi)
+			in, there, err := g.readInstance(o, gi)
 			if err != nil {
 				return nil, err
 			}
@@ -98,8 +103,8 @@ func (d *Device) readInstances(ctx context.Context, offers []offer) ([]Instance,
 }
 
 // readInstance reads one GPU instance; there is false if it is gone.
-func (d *Device) readInstance(o offer, gi gpuInstance) (in Instance, there bool, err error) {
-	s := d.step("read GPU instance")
+func (g *GPU) readInstance(o offer, gi gpuInstanceHandle) (in Instance, there bool, err error) {
+	s := g.step("read GPU instance")
 	s.Profile = o.profile.Name
 	info, ret := gi.GetInfo()
 	if ret == nvml.ERROR_NOT_FOUND {
@@ -119,9 +124,9 @@ func (d *Device) readInstance(o offer, gi gpuInstance) (in Instance, there bool,
 		Instance: mig.Instance{Profile: o.profile.Name, Start: int(info.Placement.Start), Size: int(info.Placement.Size)},
 		ID:       int(info.Id),
 	}
-	in.Compute, err = d.readCompute(in, gi)
+	in.Compute, err = g.readCompute(in, gi)
 	if err != nil {
-		if _, ret := d.dev.GetGpuInstanceById(in.ID); ret == nvml.ERROR_NOT_FOUND {
+		if _, ret := g.handle.GetGpuInstanceById(in.ID); ret == nvml.ERROR_NOT_FOUND {
 			return Instance{}, false, nil
 		}
 		return Instance{}, false, err
@@ -130,8 +135,8 @@ func (d *Device) readInstance(o offer, gi gpuInstance) (in Instance, there bool,
 }
 
 // readCompute reads the compute instances of a GPU instance.
-func (d *Device) readCompute(in Instance, gi gpuInstance) ([]ComputeInstance, error) {
-	s := d.step("list compute instances").on(in.Instance).gi(in.ID)
+func (g *GPU) readCompute(in Instance, gi gpuInstanceHandle) ([]ComputeInstance, error) {
+	s := g.step("list compute instances").on(in.Instance).gi(in.ID)
 	offers, ret := computeOffers(gi)
 	if err := s.check(ret); err != nil {
 		return nil, err
@@ -155,22 +160,26 @@ func (d *Device) readCompute(in Instance, gi gpuInstance) ([]ComputeInstance, er
 			return nil, err
 		}
 		for _, handle := range handles {
-			c, there, err := d.readComputeInstance(in, o, handle)
+			c, there, err := readComputeInstance(s, handle)
 			if err != nil {
 				return nil, err
 			}
-			if there {
-				all = append(all, c)
+			if !there {
+				continue
 			}
+			if c, err = o.describe(in, c); err != nil {
+				return nil, s.ci(c.ID).fail(err)
+			}
+			all = append(all, c)
 		}
 	}
 	slices.SortFunc(all, func(a, b ComputeInstance) int { return cmp.Compare(a.ID, b.ID) })
 	return all, nil
 }
 
-// readComputeInstance reads one compute instance; there is false if it is gone.
-func (d *Device) readComputeInstance(in Instance, o computeOffer, handle nvml.ComputeInstance) (c ComputeInstance, there bool, err error) {
-	s := d.step("read compute instance").on(in.Instance).gi(in.ID)
+// readComputeInstance reads what a compute instance says of itself, which is
+// all but its profile; there is false if it is gone.
+func readComputeInstance(s step, handle nvml.ComputeInstance) (c ComputeInstance, there bool, err error) {
 	info, ret := handle.GetInfo()
 	if ret == nvml.ERROR_NOT_FOUND {
 		return ComputeInstance{}, false, nil
@@ -179,10 +188,6 @@ func (d *Device) readComputeInstance(in Instance, o computeOffer, handle nvml.Co
 		return ComputeInstance{}, false, err
 	}
 	s = s.ci(int(info.Id))
-	name, err := mig.ParseName(in.Profile)
-	if err != nil {
-		return ComputeInstance{}, false, s.fail(err)
-	}
 	if info.Device == nil {
 		return ComputeInstance{}, false, s.fail(fmt.Errorf("no MIG device: %w", nvml.ERROR_NOT_FOUND))
 	}
@@ -190,24 +195,15 @@ func (d *Device) readComputeInstance(in Instance, o computeOffer, handle nvml.Co
 	if err := s.check(ret); err != nil {
 		return ComputeInstance{}, false, err
 	}
-	name.ComputeSlices = int(o.info.SliceCount)
-	return ComputeInstance{
-		ID:      int(info.Id),
-		UUID:    uuid,
-		Profile: name.String(),
-		Index:   o.index,
-		Start:   int(info.Placement.Start),
-		Size:    int(info.Placement.Size),
-		SMs:     int(o.info.MultiprocessorCount),
-	}, true, nil
+	return ComputeInstance{ID: int(info.Id), UUID: uuid, Start: int(info.Placement.Start), Size: int(info.Placement.Size)}, true, nil
 }
 
 // crossCheck walks the MIG devices, which the driver lists apart from the
 // instances, and says which of them a reading lacks. The count that NVML
 // gives is an upper bound: an index without a device is a hole, not the end.
-func (d *Device) crossCheck(ctx context.Context, seen []Instance) (missing, err error) {
-	s := d.step("list MIG devices")
-	limit, ret := d.dev.GetMaxMigDeviceCount()
+func (g *GPU) crossCheck(ctx context.Context, seen []Instance) (missing, err error) {
+	s := g.step("list MIG devices")
+	limit, ret := g.handle.GetMaxMigDeviceCount()
 	if err := s.check(ret); err != nil {
 		return nil, err
 	}
@@ -215,7 +211,7 @@ func (d *Device) crossCheck(ctx context.Context, seen []Instance) (missing, err 
 		if err := ctx.Err(); err != nil {
 			return nil, s.fail(err)
 		}
-		dev, ret := d.dev.GetMigDeviceHandleByIndex(i)
+		dev, ret := g.handle.GetMigDeviceHandleByIndex(i)
 		if ret == nvml.ERROR_NOT_FOUND {
 			continue
 		}
@@ -223,14 +219,21 @@ func (d *Device) crossCheck(ctx context.Context, seen []Instance) (missing, err 
 			return nil, err
 		}
 		gi, ret := dev.GetGpuInstanceId()
-		if ret != nvml.SUCCESS {
+		ci := None
+		if ret == nvml.SUCCESS {
+			ci, ret = dev.GetComputeInstanceId()
+		}
+		if ret == nvml.SUCCESS && !listed(seen, gi, ci) {
+			if ret = g.exists(gi, ci); ret == nvml.SUCCESS {
+				return s.gi(gi).ci(ci).fail(mismatch("MIG device %d exists, but no profile that the device offers lists it", i)), nil
+			}
+		}
+		if ret == nvml.ERROR_INVALID_ARGUMENT || ret == nvml.ERROR_NOT_FOUND {
 			continue // a handle that outlived its device
 		}
-		ci, ret := dev.GetComputeInstanceId()
-		if ret != nvml.SUCCESS || listed(seen, gi, ci) || !d.exists(gi, ci) {
-			continue
+		if err := s.check(ret); err != nil {
+			return nil, err
 		}
-		return s.gi(gi).ci(ci).fail(mismatch("MIG device %d exists, but no profile that the device offers lists it", i)), nil
 	}
 	return nil, nil
 }
@@ -246,11 +249,10 @@ func listed(all []Instance, gi, ci int) bool {
 }
 
 // exists asks for a compute instance by its numbers.
-func (d *Device) exists(gi, ci int) bool {
-	handle, ret := d.dev.GetGpuInstanceById(gi)
-	if ret != nvml.SUCCESS {
-		return false
+func (g *GPU) exists(gi, ci int) nvml.Return {
+	handle, ret := g.handle.GetGpuInstanceById(gi)
+	if ret == nvml.SUCCESS {
+		_, ret = handle.GetComputeInstanceById(ci)
 	}
-	_, ret = handle.GetComputeInstanceById(ci)
-	return ret == nvml.SUCCESS
+	return ret
 }

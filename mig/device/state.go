@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpushare/gpushare/mig"
@@ -14,7 +15,7 @@ type Mode struct {
 	Current, Pending bool // true: on
 }
 
-// State is what a GPU reports at one moment. It is plain data and belongs to
+// State is what a GPU reported when it was read. It is plain data and belongs to
 // the caller.
 type State struct {
 	Mode      Mode
@@ -50,7 +51,7 @@ func (s State) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Instance is a GPU instance that exists on a GPU.
+// Instance is a GPU instance that stood on a GPU when it was read.
 type Instance struct {
 	mig.Instance // profile, start and size in memory slices
 
@@ -70,6 +71,31 @@ func (i Instance) String() string {
 	return fmt.Sprintf("%s GI %d [%s]", i.Instance, i.ID, strings.Join(compute, ", "))
 }
 
+// withUUIDs is String with the UUIDs of the MIG devices.
+func (i Instance) withUUIDs() string {
+	words := []string{i.String()}
+	for _, c := range i.Compute {
+		words = append(words, c.UUID)
+	}
+	return strings.Join(words, " ")
+}
+
+// restOf reports whether an instance is one that was read before, of which
+// compute instances may have gone since. Ids are used again, UUIDs are not: a
+// compute instance that was not there before makes it another instance.
+func (i Instance) restOf(before Instance) bool {
+	if i.ID != before.ID || i.Instance != before.Instance {
+		return false
+	}
+	for _, c := range i.Compute {
+		known := func(b ComputeInstance) bool { return b.UUID == c.UUID }
+		if !slices.ContainsFunc(before.Compute, known) {
+			return false
+		}
+	}
+	return true
+}
+
 // ComputeInstance is a compute instance inside a GPU instance: what NVML calls
 // a MIG device, and what a program is given to run on.
 type ComputeInstance struct {
@@ -84,16 +110,17 @@ type ComputeInstance struct {
 
 // State reads the GPU: its MIG mode, GPU instances, compute instances and MIG
 // UUIDs. An instance that cannot be expressed in the terms of the table is an
-// error, never left out; one that goes away while the GPU is read is absent.
+// error, never left out; one that comes or goes while the GPU is read may be in
+// the answer or not.
 //
 // The error is an *OpError; it matches ErrNotSupported on a GPU without MIG,
 // and ErrMismatch or a condition of package mig when the device and the table
 // disagree.
-func (d *Device) State(ctx context.Context) (State, error) {
-	if err := d.acquire(ctx); err != nil {
-		return State{}, d.step("read state").fail(err)
+func (g *GPU) State(ctx context.Context) (State, error) {
+	if err := g.acquire(ctx); err != nil {
+		return State{}, g.step("read state").fail(err)
 	}
-	defer d.release()
-	st, _, err := d.read(ctx)
+	defer g.release()
+	st, _, err := g.read(ctx)
 	return st, err
 }

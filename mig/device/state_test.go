@@ -77,7 +77,7 @@ func TestStateReadsWhatIsThere(t *testing.T) {
 	assert.False(t, found)
 
 	// All of them go with their GPU instance.
-	require.NoError(t, d.Destroy(t.Context(), 4))
+	require.NoError(t, d.Destroy(t.Context(), parts))
 	assert.Equal(t, "2g.10gb@0 1g.5gb@2", layout(t, srv).String())
 }
 
@@ -158,7 +158,7 @@ func TestMismatchIsNamedWhenUsed(t *testing.T) {
 			t.Parallel()
 			srv, devs := newServer(t, true, "a100-40gb")
 			d := open(t, odd{devs[0], tt.change})
-			_, err := d.Create(t.Context(), "2g.10gb", 0)
+			_, err := d.Create(t.Context(), mig.Instance{Profile: "2g.10gb", Start: 0})
 			require.ErrorIs(t, err, device.ErrMismatch)
 			for _, want := range tt.text {
 				require.ErrorContains(t, err, want)
@@ -213,12 +213,12 @@ func TestStateWhileOthersAct(t *testing.T) {
 			t.Parallel()
 			_, devs := newServer(t, true, "a100-40gb")
 			other := open(t, devs[0])
-			create(t, other, "1g.5gb@0", "3g.20gb@4")
+			made := create(t, other, "1g.5gb@0", "3g.20gb@4")
 			done := false
 			f := &faults{then: func(call string) {
 				if call == at && !done {
 					done = true
-					assert.NoError(t, other.Destroy(t.Context(), 0))
+					assert.NoError(t, other.Destroy(t.Context(), made[0]))
 				}
 			}}
 			st, err := open(t, hooked{devs[0], f.hook}).State(t.Context())
@@ -231,6 +231,27 @@ func TestStateWhileOthersAct(t *testing.T) {
 			}
 		})
 	}
+	t.Run("replaced between two lists", func(t *testing.T) {
+		t.Parallel()
+		_, devs := newServer(t, true, "a100-40gb")
+		other := open(t, devs[0])
+		small := create(t, other, "1g.5gb@4")[0]
+		lists := 0
+		f := &faults{then: func(call string) {
+			if call != "GetGpuInstances" {
+				return
+			}
+			if lists++; lists == 2 { // the first was of 1g.5gb
+				require.NoError(t, other.Destroy(t.Context(), small))
+				create(t, other, "3g.20gb@4")
+			}
+		}}
+		st, err := open(t, hooked{devs[0], f.hook}).State(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "3g.20gb@4", st.Layout.String())
+		require.Len(t, st.Instances, 1)
+		assert.Equal(t, "3g.20gb@4", st.Instances[0].Instance.String())
+	})
 	t.Run("created before the cross-check", func(t *testing.T) {
 		t.Parallel()
 		_, devs := newServer(t, true, "a100-40gb")
@@ -239,7 +260,7 @@ func TestStateWhileOthersAct(t *testing.T) {
 		f := &faults{then: func(call string) {
 			if call == "GetMaxMigDeviceCount" && !done {
 				done = true
-				_, err := other.Create(t.Context(), "1g.5gb", 3)
+				_, err := other.Create(t.Context(), mig.Instance{Profile: "1g.5gb", Start: 3})
 				assert.NoError(t, err)
 			}
 		}}
@@ -247,6 +268,66 @@ func TestStateWhileOthersAct(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "1g.5gb@3", st.Layout.String())
 	})
+}
+
+// double is a GPU that lists every GPU instance twice.
+type double struct{ nvml.Device }
+
+func (d double) GetGpuInstances(info *nvml.GpuInstanceProfileInfo) ([]nvml.GpuInstance, nvml.Return) {
+	all, ret := d.Device.GetGpuInstances(info)
+	return append(all, all...), ret
+}
+
+// What cannot be, however often it is read, is an error.
+func TestStateRefusesAnIllegalLayout(t *testing.T) {
+	t.Parallel()
+	_, devs := newServer(t, true, "a100-40gb")
+	create(t, open(t, devs[0]), "3g.20gb@4")
+	_, err := open(t, double{devs[0]}).State(t.Context())
+	var conflict *mig.ConflictError
+	require.ErrorAs(t, err, &conflict)
+	assert.Equal(t, "3g.20gb@4", conflict.A.String())
+	require.ErrorContains(t, err, "read the layout")
+}
+
+// A MIG device that went away is no concern of a reading; one that cannot be
+// asked is.
+func TestStateAsksEveryMIGDevice(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		call   string
+		hidden bool // the instance is missing in the lists
+		code   nvml.Return
+		want   error
+	}{
+		{"MIGDevice.GetGpuInstanceId", false, nvml.ERROR_NOT_FOUND, nil},
+		{"MIGDevice.GetGpuInstanceId", false, nvml.ERROR_INVALID_ARGUMENT, nil},
+		{"MIGDevice.GetGpuInstanceId", false, nvml.ERROR_GPU_IS_LOST, device.ErrLost},
+		{"MIGDevice.GetComputeInstanceId", false, nvml.ERROR_NOT_FOUND, nil},
+		{"MIGDevice.GetComputeInstanceId", false, nvml.ERROR_INVALID_ARGUMENT, nil},
+		{"MIGDevice.GetComputeInstanceId", false, nvml.ERROR_GPU_IS_LOST, device.ErrLost},
+		{"GetGpuInstanceById", true, nvml.ERROR_NOT_FOUND, nil},
+		{"GetGpuInstanceById", true, nvml.ERROR_GPU_IS_LOST, device.ErrLost},
+		{"GetComputeInstanceById", true, nvml.ERROR_INVALID_ARGUMENT, nil},
+		{"GetComputeInstanceById", true, nvml.ERROR_GPU_IS_LOST, device.ErrLost},
+	}
+	for _, tt := range tests {
+		t.Run(tt.call+" "+tt.code.String(), func(t *testing.T) {
+			t.Parallel()
+			_, devs := newServer(t, true, "a100-40gb")
+			create(t, open(t, devs[0]), "2g.10gb@0")
+			dev := devs[0]
+			if tt.hidden {
+				dev = blind{dev, 14}
+			}
+			f := &faults{codes: map[string]nvml.Return{tt.call: tt.code}}
+			st, err := open(t, hooked{dev, f.hook}).State(t.Context())
+			require.ErrorIs(t, err, tt.want)
+			if tt.want == nil {
+				assert.Equal(t, tt.hidden, st.Layout.Len() == 0)
+			}
+		})
+	}
 }
 
 // Every call of a reading that fails makes the reading fail, or changes nothing

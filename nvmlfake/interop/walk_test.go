@@ -243,18 +243,20 @@ func TestBothClientsSeeTheSame(t *testing.T) {
 	require.NoError(t, err)
 	a100, err := device.Open(t.Context(), gpus[0])
 	require.NoError(t, err)
+	var made []device.Instance
 	for start := range 7 {
-		_, err := a100.Create(t.Context(), "1g.5gb", start)
+		in, err := a100.Create(t.Context(), mig.Instance{Profile: "1g.5gb", Start: start})
 		require.NoError(t, err)
+		made = append(made, in)
 	}
 	for _, start := range []int{1, 4, 5, 6} {
-		require.NoError(t, a100.Destroy(t.Context(), start))
+		require.NoError(t, a100.Destroy(t.Context(), made[start]))
 	}
-	_, err = a100.Create(t.Context(), "3g.20gb", 4)
+	_, err = a100.Create(t.Context(), mig.Instance{Profile: "3g.20gb", Start: 4})
 	require.NoError(t, err)
 	h100, err := device.Open(t.Context(), gpus[1])
 	require.NoError(t, err)
-	_, err = h100.Create(t.Context(), "1g.20gb", 6)
+	_, err = h100.Create(t.Context(), mig.Instance{Profile: "1g.20gb", Start: 6})
 	require.NoError(t, err)
 
 	got := map[string]string{} // UUID to profile
@@ -268,7 +270,7 @@ func TestBothClientsSeeTheSame(t *testing.T) {
 	})
 	require.NoError(t, err)
 	want := map[string]string{}
-	for _, d := range []*device.Device{a100, h100} {
+	for _, d := range []*device.GPU{a100, h100} {
 		st, err := d.State(t.Context())
 		require.NoError(t, err)
 		for _, in := range st.Instances {

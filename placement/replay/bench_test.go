@@ -47,7 +47,7 @@ func BenchmarkReplay(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	policy := func(c *placement.Cluster) placement.Policy { return placement.BestFit(c.Scale()) }
+	policy := func(c *placement.Cluster) placement.Policy { return placement.BestFit(c.Largest()) }
 	for _, c := range []struct {
 		name   string
 		value  fragmentation.Value

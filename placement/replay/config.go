@@ -26,7 +26,7 @@ type Config struct {
 	// Tasks arrive by time, those of one time in the order given. A task that
 	// finds no place is dropped.
 	Tasks []Task
-	// Policy returns the policy for the empty cluster, whose Scale some need. It
+	// Policy returns the policy for the empty cluster, whose Largest some need. It
 	// is called once for a run.
 	Policy func(*placement.Cluster) placement.Policy
 	// Value measures fragmentation; nil: it is not measured.

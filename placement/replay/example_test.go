@@ -32,8 +32,8 @@ func ExampleRun() {
 		name   string
 		policy func(*placement.Cluster) placement.Policy
 	}{
-		{"worst fit", func(c *placement.Cluster) placement.Policy { return placement.WorstFit(c.Scale()) }},
-		{"best fit", func(c *placement.Cluster) placement.Policy { return placement.BestFit(c.Scale()) }},
+		{"worst fit", func(c *placement.Cluster) placement.Policy { return placement.WorstFit(c.Largest()) }},
+		{"best fit", func(c *placement.Cluster) placement.Policy { return placement.BestFit(c.Largest()) }},
 	} {
 		result, err := replay.Run(context.Background(), replay.Config{Nodes: nodes, Tasks: tasks, Policy: p.policy})
 		if err != nil {

@@ -103,7 +103,11 @@ func genValue(t *rapid.T) fragmentation.Value {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fragmentation.Sum(fgd, cut)
+	sum, err := fragmentation.Sum(fgd, cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
 }
 
 func genPolicy(t *rapid.T, v fragmentation.Value) func(*placement.Cluster) placement.Policy {
@@ -113,8 +117,8 @@ func genPolicy(t *rapid.T, v fragmentation.Value) func(*placement.Cluster) place
 	}
 	return rapid.SampledFrom([]func(*placement.Cluster) placement.Policy{
 		func(*placement.Cluster) placement.Policy { return placement.FirstFit() },
-		func(c *placement.Cluster) placement.Policy { return placement.WorstFit(c.Scale()) },
-		func(c *placement.Cluster) placement.Policy { return placement.Clustering(c.Scale()) },
+		func(c *placement.Cluster) placement.Policy { return placement.WorstFit(c.Largest()) },
+		func(c *placement.Cluster) placement.Policy { return placement.Clustering(c.Largest()) },
 		func(*placement.Cluster) placement.Policy { return placement.Random(7) },
 		func(*placement.Cluster) placement.Policy { return byValue },
 	}).Draw(t, "policy")

@@ -57,8 +57,12 @@ func (m *meter) read() *figures {
 			f := m.node(n)
 			m.sum.add(m.figures[i], -1)
 			m.sum.add(f, 1)
-			m.sum.milli += floorDiv(m.sum.part, m.scale)
-			m.sum.part -= floorDiv(m.sum.part, m.scale) * m.scale
+			// One part less and one more, each below one milli-GPU.
+			if m.sum.part < 0 {
+				m.sum.milli, m.sum.part = m.sum.milli-1, m.sum.part+m.scale
+			} else if m.sum.part >= m.scale {
+				m.sum.milli, m.sum.part = m.sum.milli+1, m.sum.part-m.scale
+			}
 			m.seen[i], m.figures[i] = n, f
 		}
 		i++
@@ -84,12 +88,4 @@ func (m *meter) node(n *placement.Node) figures {
 		f.milli, f.part = fragment/m.scale, fragment%m.scale
 	}
 	return f
-}
-
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
 }

@@ -10,8 +10,9 @@ import (
 // Result is what a replay gives.
 type Result struct {
 	Metrics
-	// Elapsed is the time spent deciding, booking and measuring, by Config.Now;
-	// 0 without it.
+	// Elapsed is the time from the first arrival to the end, by Config.Now: it is
+	// spent deciding, booking and measuring, and in Observe and Progress. 0 without
+	// a clock.
 	Elapsed time.Duration
 	// Cluster holds the final books; it belongs to the caller.
 	Cluster *placement.Cluster
@@ -52,7 +53,7 @@ type Failure struct {
 type Sample struct {
 	Tasks     int   // offered so far
 	Placed    int   // of them, placed, whether or not they have left
-	Arrived   int64 // milli-GPU asked for by the tasks offered so far, see Demand
+	Arrived   int64 // milli-GPU asked for by the tasks offered so far, see Asked
 	Capacity  int64 // of all GPUs
 	Allocated int64 // held by the tasks that are there
 	CPU       int64 // milli-vCPU held

@@ -26,7 +26,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	r := &run{
 		cfg: &cfg, cluster: cluster, meter: newMeter(cluster, cfg.Value),
-		demands: map[fragmentation.Shape]int64{}, failures: map[placement.Kind]int{},
+		asked: map[fragmentation.Shape]int64{}, failures: map[placement.Kind]int{},
 	}
 	sum := r.meter.read()
 	if sum.gpus == 0 {
@@ -55,7 +55,7 @@ type run struct {
 	chooser  *placement.Chooser
 	meter    *meter
 	leaving  departures
-	demands  map[fragmentation.Shape]int64
+	asked    map[fragmentation.Shape]int64
 	failures map[placement.Kind]int
 	cpu      int64  // milli-vCPU of the empty cluster
 	now      Sample // its counts; the rest is measured when a sample is taken
@@ -118,7 +118,7 @@ func (r *run) arrive(sequence, task int) error {
 		}
 	}
 	r.now.Tasks++
-	r.now.Arrived += r.demand(t.Shape)
+	r.now.Arrived += r.askedBy(t.Shape)
 	r.result.Offered[group]++
 	if r.cfg.Observe != nil {
 		r.cfg.Observe(Event{Time: t.Arrive, Task: &t.Task, Node: node, Choice: choice})
@@ -127,13 +127,13 @@ func (r *run) arrive(sequence, task int) error {
 	return nil
 }
 
-func (r *run) demand(shape fragmentation.Shape) int64 {
-	d, found := r.demands[shape]
+func (r *run) askedBy(shape fragmentation.Shape) int64 {
+	milli, found := r.asked[shape]
 	if !found {
-		d = Demand(r.cluster, shape)
-		r.demands[shape] = d
+		milli = Asked(r.cluster, shape)
+		r.asked[shape] = milli
 	}
-	return d
+	return milli
 }
 
 // sample takes the samples that are due up to a percent.

@@ -245,9 +245,9 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, "unknown", replay.Group(200).String())
 }
 
-// TestDemand: a MIG instance asks for its share of memory slices, the largest
+// TestAsked: a MIG instance asks for its share of memory slices, the largest
 // that a model of the cluster gives it, whatever the order of the nodes.
-func TestDemand(t *testing.T) {
+func TestAsked(t *testing.T) {
 	t.Parallel()
 	small := placement.NodeSpec{Name: "small", Model: "A100-40", GPUs: []placement.GPUSpec{{MIG: model(t, "a100-40gb")}}}
 	large := placement.NodeSpec{Name: "large", Model: "A100-80", GPUs: []placement.GPUSpec{{}, {MIG: model(t, "a100-80gb")}}}
@@ -273,7 +273,7 @@ func TestDemand(t *testing.T) {
 			t.Parallel()
 			cluster, err := placement.NewCluster(c.nodes)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, replay.Demand(cluster, c.shape))
+			assert.Equal(t, c.want, replay.Asked(cluster, c.shape))
 		})
 	}
 }

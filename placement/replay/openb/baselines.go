@@ -22,7 +22,7 @@ type bestFit struct{}
 
 func (bestFit) decide(_ *placement.Node, s *fragmentation.State, shape *fragmentation.Shape) (placement.GPUSet, int64) {
 	cpu := 0.5 * float64(s.CPU-shape.CPU) / largestCPU
-	gpu := 0.5 * float64(left(s)-shape.Demand()) / largestGPU
+	gpu := 0.5 * float64(left(s)-shape.TotalMilli()) / largestGPU
 	return tightest(s, shape), int64(100 * (1 - (cpu + gpu)))
 }
 
@@ -35,7 +35,7 @@ type dotProduct struct{}
 
 func (dotProduct) decide(_ *placement.Node, s *fragmentation.State, shape *fragmentation.Shape) (placement.GPUSet, int64) {
 	cpu := float64(s.CPU) / largestCPU * (float64(shape.CPU) / largestCPU)
-	gpu := float64(left(s)) / largestGPU * (float64(shape.Demand()) / largestGPU)
+	gpu := float64(left(s)) / largestGPU * (float64(shape.TotalMilli()) / largestGPU)
 	product := (float64(cpu) + float64(gpu)) / 2 // converted: not fused, see floatFGD
 	return tightest(s, shape), int64(100 * (1 - product))
 }

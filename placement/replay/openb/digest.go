@@ -7,23 +7,8 @@ import (
 	"hash"
 	"io"
 
-	"github.com/gpushare/gpushare/placement"
 	"github.com/gpushare/gpushare/placement/replay"
 )
-
-// Config returns the replay of an experiment with a policy: the published one
-// offers all tasks at one time, and none leaves. The caller may set the rest.
-func (e *Experiment) Config(policy placement.Policy) replay.Config {
-	cfg := replay.Config{
-		Nodes:  e.Nodes,
-		Tasks:  make([]replay.Task, len(e.Tasks)),
-		Policy: func(*placement.Cluster) placement.Policy { return policy },
-	}
-	for i, t := range e.Tasks {
-		cfg.Tasks[i].Task = t
-	}
-	return cfg
-}
 
 // Digest sums up decisions, so that two runs that decided alike are known by one
 // text. It hashes a line "task,node,devices" for every arrival, where devices

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpushare/gpushare/fragmentation"
 	"github.com/gpushare/gpushare/placement"
+	"github.com/gpushare/gpushare/placement/replay"
 )
 
 // What the published experiment uses.
@@ -61,6 +62,21 @@ func NewExperiment(nodes []placement.NodeSpec, tasks []placement.Task, ratio flo
 	}
 	discardBeforeRanks(random)
 	return &Experiment{Nodes: rank(random, nodes), Tasks: offered, Mix: mix, TraceTasks: len(tasks)}, nil
+}
+
+// Config returns the replay of an experiment with a policy: the published one
+// offers all tasks at one time, and none leaves. The caller may set the rest, and
+// also another Config.Policy, for one that looks at the cluster first.
+func (e *Experiment) Config(policy placement.Policy) replay.Config {
+	cfg := replay.Config{
+		Nodes:  e.Nodes,
+		Tasks:  make([]replay.Task, len(e.Tasks)),
+		Policy: func(*placement.Cluster) placement.Policy { return policy },
+	}
+	for i, t := range e.Tasks {
+		cfg.Tasks[i].Task = t
+	}
+	return cfg
 }
 
 // TargetMix returns the target workload of a trace: its most frequent shapes

@@ -36,8 +36,8 @@ func TestExperiment(t *testing.T) {
 		byID := map[string]fragmentation.Shape{}
 		for _, task := range tasks {
 			byID[task.ID] = task.Shape
-			total += task.Shape.Demand()
-			most = max(most, task.Shape.Demand())
+			total += task.Shape.TotalMilli()
+			most = max(most, task.Shape.TotalMilli())
 		}
 		assert.ElementsMatch(t, nodes, e.Nodes)
 		assert.Equal(t, len(tasks), e.TraceTasks)
@@ -49,7 +49,7 @@ func TestExperiment(t *testing.T) {
 			require.False(t, seen[task.ID], "%s is offered twice", task.ID)
 			require.False(t, tuned && float64(total) > ratio*float64(capacity), "%s is a copy, though too much is asked for", task.ID)
 			seen[task.ID] = true
-			offered += task.Shape.Demand()
+			offered += task.Shape.TotalMilli()
 		}
 		limit := ratio * float64(capacity)
 		if float64(total) < limit {

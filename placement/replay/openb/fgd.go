@@ -172,7 +172,7 @@ func (f *floatFGD) decide(_ *placement.Node, s *fragmentation.State, shape *frag
 	s.CPU -= shape.CPU
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
-		if !fits(g, shape) || repeated(s.GPUs, i) {
+		if !g.Takes(shape) || repeated(s.GPUs, i) {
 			continue
 		}
 		g.Milli -= shape.Milli

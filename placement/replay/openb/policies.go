@@ -63,7 +63,7 @@ func (p *published) Choose(n *placement.Node, t *placement.Task) placement.Choic
 	if t.Shape.Profile != "" {
 		return placement.Choice{Refusal: placement.Refusal{Kind: placement.NoGPU}}
 	}
-	if r := n.Fits(&t.Shape); r.Kind != placement.None {
+	if r := n.Fits(t); r.Kind != placement.None {
 		return placement.Choice{Refusal: r}
 	}
 	s := p.scratch.Get().(*fragmentation.State)
@@ -73,16 +73,11 @@ func (p *published) Choose(n *placement.Node, t *placement.Task) placement.Choic
 	return placement.Choice{Spot: placement.Spot{GPUs: gpus}, Score: score}
 }
 
-// fits reports whether a GPU has what the shape asks of one GPU.
-func fits(g *fragmentation.GPU, shape *fragmentation.Shape) bool {
-	return !g.Cut() && g.Milli >= shape.Milli && g.Memory >= shape.DeviceMemory
-}
-
 // firstFitting returns the GPUs of lowest index that fit, as many as asked for.
 func firstFitting(s *fragmentation.State, shape *fragmentation.Shape) placement.GPUSet {
 	var set placement.GPUSet
 	for i := 0; i < len(s.GPUs) && set.Len() < shape.GPUs; i++ {
-		if fits(&s.GPUs[i], shape) {
+		if s.GPUs[i].Takes(shape) {
 			set |= 1 << i
 		}
 	}
@@ -97,7 +92,7 @@ func tightest(s *fragmentation.State, shape *fragmentation.Shape) placement.GPUS
 	}
 	best := -1
 	for i := range s.GPUs {
-		if fits(&s.GPUs[i], shape) && (best < 0 || s.GPUs[i].Milli < s.GPUs[best].Milli) {
+		if s.GPUs[i].Takes(shape) && (best < 0 || s.GPUs[i].Milli < s.GPUs[best].Milli) {
 			best = i
 		}
 	}

@@ -46,7 +46,7 @@ func TestFGDLikePlain(t *testing.T) {
 		s, shape := genState(t), genShape(t)
 		n := nodeOf(t, s)
 		choice := policy.Choose(n, &placement.Task{ID: "x", Shape: shape})
-		require.Equal(t, n.Fits(&shape), choice.Refusal)
+		require.Equal(t, n.Fits(&placement.Task{Shape: shape}), choice.Refusal)
 		if !choice.OK() {
 			return
 		}
@@ -96,7 +96,7 @@ func TestPoliciesConform(t *testing.T) {
 				n := nodeOf(t, s)
 				task := placement.Task{ID: "x", Shape: genShape(t)}
 				choice := policy.Choose(n, &task)
-				require.Equal(t, n.Fits(&task.Shape), choice.Refusal)
+				require.Equal(t, n.Fits(&task), choice.Refusal)
 				require.Equal(t, choice, policy.Choose(n, &task))
 				require.Equal(t, s, n.State())
 				if choice.OK() {

@@ -18,8 +18,10 @@ var (
 // ReadNodes reads a node list: columns sn, cpu_milli, memory_mib, gpu (a count,
 // 0 for a node without GPU) and model. The file may be gzip; name stands for it
 // in errors, which name file, line, column and value and wrap ErrBadFile: an
-// empty file, one that is cut off, an unknown, missing or repeated column, a
-// name twice, an amount that is negative, too large or no whole number.
+// empty file, one that is cut off within a line (the last one must end too), an
+// unknown, missing or repeated column, a name twice, an amount that is negative,
+// too large or no whole number. A plain file that is cut off between two lines
+// cannot be told from a whole one.
 func ReadNodes(r io.Reader, name string) ([]placement.NodeSpec, error) {
 	t, err := open(r, name, nodeColumns, nil)
 	if err != nil {

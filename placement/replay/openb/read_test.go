@@ -110,7 +110,7 @@ func TestReadShared(t *testing.T) {
 			assert.Len(t, tasks, want.tasks)
 			milli := int64(0)
 			for _, task := range tasks {
-				milli += task.Shape.Demand()
+				milli += task.Shape.TotalMilli()
 			}
 			assert.InDelta(t, want.milli, milli, 50, "published to one digit of a GPU")
 		})
@@ -119,6 +119,22 @@ func TestReadShared(t *testing.T) {
 
 // TestBadFiles: every error names the file and, where there is one, the line,
 // the column and the value.
+// A list that is cut off anywhere within a line is refused, also in its last
+// field: 700 must not become 7.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	for cut := range len(nodesCSV) {
+		_, err := openb.ReadNodes(strings.NewReader(nodesCSV[:cut]), "F")
+		if whole := cut > 0 && nodesCSV[cut-1] == '\n' && strings.Count(nodesCSV[:cut], "\n") > 1; whole {
+			require.NoError(t, err, "%d: between two lines", cut)
+		} else {
+			require.ErrorIs(t, err, openb.ErrBadFile, "%d: %q", cut, nodesCSV[max(0, cut-40):cut])
+		}
+	}
+	_, err := openb.ReadTasks(strings.NewReader(taskHeader+"a,1,1,1,1000\nb,1,1,1,7"), "F")
+	require.ErrorContains(t, err, "F: line 3: is cut off")
+}
+
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -131,7 +147,7 @@ func TestBadFiles(t *testing.T) {
 		{"nodes for tasks", nodeHeader + "a,1,1,1,T4\n", `F: line 1: column 1: "sn" is not a column`, false},
 		{"tasks for nodes", taskHeader + "a,1,1,1,1000\n", `F: line 1: column 1: "name" is not a column`, true},
 		{"no header", "a,12000,16384,1,1000\n", `F: line 1: column 1: "a" is not a column`, false},
-		{"column twice", "name,name,cpu_milli,memory_mib,num_gpu,gpu_milli\n", `"name" is not a column of this file, or stands there twice`, false},
+		{"column twice", "name,name,cpu_milli,memory_mib,num_gpu,gpu_milli\n", `"name" stands there twice`, false},
 		{"column missing", "name,cpu_milli,memory_mib,num_gpu\na,1,1,0\n", "F: line 1: column gpu_milli is missing", false},
 		{"row cut off", fullHeader + "a,12000,16384,1,1000,,LS,Running,0,1,0\nb,12000,163", "record on line 3: wrong number of fields", false},
 		{"amount cut off", taskHeader + "a,1,2,1,1000\nb,1,2,1,\n", `F: line 3: column gpu_milli: "" is missing`, false},

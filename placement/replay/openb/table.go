@@ -16,6 +16,7 @@ import (
 type table struct {
 	file   string // for errors
 	csv    *csv.Reader
+	end    *tail          // of what csv reads
 	column map[string]int // by name
 	row    []string
 	first  map[string]int // line by name of a row
@@ -34,7 +35,8 @@ func open(r io.Reader, file string, required, optional []string) (*table, error)
 		}
 		content = unzipped
 	}
-	t.csv = csv.NewReader(content)
+	t.end = &tail{Reader: content}
+	t.csv = csv.NewReader(t.end)
 	t.csv.ReuseRecord = true
 	header, err := t.csv.Read()
 	if errors.Is(err, io.EOF) {
@@ -45,8 +47,11 @@ func open(r io.Reader, file string, required, optional []string) (*table, error)
 	}
 	for i, name := range header {
 		_, twice := t.column[name]
-		if twice || !slices.Contains(required, name) && !slices.Contains(optional, name) {
-			return nil, t.bad(i, name, "is not a column of this file, or stands there twice")
+		if twice {
+			return nil, t.bad(i, name, "stands there twice")
+		}
+		if !slices.Contains(required, name) && !slices.Contains(optional, name) {
+			return nil, t.bad(i, name, "is not a column of this file")
 		}
 		t.column[strings.Clone(name)] = i
 	}
@@ -64,6 +69,9 @@ func (t *table) next() (bool, error) {
 	switch {
 	case errors.Is(err, io.EOF) && len(t.first) == 0:
 		return false, fmt.Errorf("openb: %s: has a header and no rows: %w", t.file, ErrBadFile)
+	case errors.Is(err, io.EOF) && t.end.last != '\n':
+		line, _ := t.csv.FieldPos(0)
+		return false, fmt.Errorf("openb: %s: line %d: is cut off: it has no end of line: %w", t.file, line, ErrBadFile)
 	case errors.Is(err, io.EOF):
 		return false, nil
 	case err != nil:

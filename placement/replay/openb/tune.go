@@ -23,7 +23,7 @@ func tune(random *rand.Rand, offered, named []placement.Task, ratio float64, cap
 	}
 	total := int64(0)
 	for _, t := range named {
-		total += t.Shape.Demand()
+		total += t.Shape.TotalMilli()
 	}
 	if total == 0 {
 		return nil, fmt.Errorf("openb: none of %d tasks asks for a GPU: %w", len(named), ErrBadExperiment)
@@ -38,13 +38,13 @@ func tune(random *rand.Rand, offered, named []placement.Task, ratio float64, cap
 				return nil, fmt.Errorf("openb: ratio %v: takes more than %d tasks: %w", ratio, mostTasks, ErrBadExperiment)
 			}
 			t.ID += "-tuned-" + strconv.Itoa(copies)
-			total += t.Shape.Demand()
+			total += t.Shape.TotalMilli()
 			offered = append(offered, t)
 		}
 	}
 	for float64(total) > limit {
 		i := random.Intn(len(offered))
-		total -= offered[i].Shape.Demand()
+		total -= offered[i].Shape.TotalMilli()
 		offered = slices.Delete(offered, i, i+1)
 	}
 	return offered, nil

@@ -6,13 +6,13 @@ import (
 	"github.com/gpushare/gpushare/placement"
 )
 
-// Demand returns the milli-GPU that a task of the shape asks of a cluster,
+// Asked returns the milli-GPU that a task of the shape asks of a cluster,
 // which is what counts as arrived. A MIG instance asks for its share of memory
 // slices; where models of the cluster that the shape accepts differ in it, the
 // largest counts, and where none offers the profile it is 0.
-func Demand(c *placement.Cluster, shape fragmentation.Shape) int64 {
+func Asked(c *placement.Cluster, shape fragmentation.Shape) int64 {
 	if shape.Profile == "" {
-		return shape.Demand()
+		return shape.TotalMilli()
 	}
 	most := int64(0)
 	for n := range c.Nodes() {

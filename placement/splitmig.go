@@ -1,16 +1,16 @@
 package placement
 
-// ByKind returns the policy that asks one policy about requests for MIG
+// SplitMIG returns the policy that asks one policy about requests for MIG
 // instances and another about all other tasks: the two never compete for a GPU,
 // and what is a good step for one need not be for the other.
-func ByKind(instances, others Policy) Policy { return byKind{instances, others} }
+func SplitMIG(instances, others Policy) Policy { return splitMIG{instances, others} }
 
-type byKind struct{ instances, others Policy }
+type splitMIG struct{ instances, others Policy }
 
 // PerTask reports whether either policy looks at the task's ID.
-func (p byKind) PerTask() bool { return perTask(p.instances) || perTask(p.others) }
+func (p splitMIG) PerTask() bool { return perTask(p.instances) || perTask(p.others) }
 
-func (p byKind) Choose(n *Node, t *Task) Choice {
+func (p splitMIG) Choose(n *Node, t *Task) Choice {
 	if t.Shape.Profile != "" {
 		return p.instances.Choose(n, t)
 	}

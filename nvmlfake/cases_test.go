@@ -10,10 +10,11 @@ import (
 	"github.com/gpushare/gpushare/nvmlfake"
 )
 
-// Cases are reports of what went wrong elsewhere, told by their threads. That a
-// change of MIG mode needs a reset on Ampere only is in TestModeByArchitecture.
+// Cases are reports of what went wrong elsewhere, by their number in the
+// collection, with the thread. 39, that a change of MIG mode needs a reset on
+// Ampere only, is TestModeByArchitecture.
 
-// NVIDIA/go-nvml#146, NVIDIA/DCGM#95: a GPU instance that is in use stays, with
+// 41 (NVIDIA/go-nvml#146, NVIDIA/DCGM#95): a GPU instance that is in use stays, with
 // all that is in it, and so does what it covers.
 func TestCaseDestroyInUse(t *testing.T) {
 	t.Parallel()
@@ -76,7 +77,7 @@ func presentIndices(d nvml.Device) []int {
 	return present
 }
 
-// NVIDIA/go-nvml#60: the count is a maximum, and the indices have holes.
+// 43 (NVIDIA/go-nvml#60): the count is a maximum, and the indices have holes.
 func TestCaseHoles(t *testing.T) {
 	t.Parallel()
 	s, d := startGPU(t, "a100-40gb")
@@ -91,7 +92,7 @@ func TestCaseHoles(t *testing.T) {
 	require.NoError(t, s.Audit())
 }
 
-// NVIDIA/libcudacxx#224: a library that goes on handing out a device that
+// 44 (NVIDIA/libcudacxx#224): a library that goes on handing out a device that
 // somebody else has destroyed. The fake does so on request.
 func TestCaseStaleHandles(t *testing.T) {
 	t.Parallel()
@@ -131,7 +132,7 @@ func fillUp(t *testing.T, d nvml.Device) {
 	}
 }
 
-// go-nvml, fix of the buffer for placements: there can be more placements than
+// 45 (go-nvml, fix of the buffer for placements): there can be more placements than
 // instances.
 func TestCasePlacementsOutnumberInstances(t *testing.T) {
 	t.Parallel()
@@ -143,7 +144,7 @@ func TestCasePlacementsOutnumberInstances(t *testing.T) {
 	assert.Equal(t, []nvml.GpuInstancePlacement{{Start: 0, Size: 8}}, must(d.GetGpuInstancePossiblePlacements(whole)))
 }
 
-// kubernetes-sigs/dra-driver-nvidia-gpu#1454, NVIDIA/go-nvlib#85 and #102: two
+// 47 (kubernetes-sigs/dra-driver-nvidia-gpu#1454, NVIDIA/go-nvlib#85, #102): two
 // compute profiles of one slice; the one that has all multiprocessors is told
 // by their number. On an A100 the second does not exist.
 func TestCaseTwoProfilesOfOneSlice(t *testing.T) {
@@ -164,7 +165,7 @@ func TestCaseTwoProfilesOfOneSlice(t *testing.T) {
 	}
 }
 
-// kubernetes-sigs/dra-driver-nvidia-gpu#1480: a 7g.40gb has one compute profile
+// 48 (kubernetes-sigs/dra-driver-nvidia-gpu#1480): a 7g.40gb has one compute profile
 // of full size, 7_SLICE; 7_SLICE_NVL is not supported there.
 func TestCaseOneFullSizeProfile(t *testing.T) {
 	t.Parallel()
@@ -174,7 +175,7 @@ func TestCaseOneFullSizeProfile(t *testing.T) {
 	assert.Equal(t, nvml.SUCCESS, code(gi.CreateComputeInstance(computeInfoOf(gi, nvml.COMPUTE_INSTANCE_PROFILE_7_SLICE))))
 }
 
-// go-nvml, wrappers that left the version of a struct at zero: the fake takes a
+// 51 (go-nvml): wrappers that left the version of a struct at zero: the fake takes a
 // zero value and fills the version in.
 func TestCaseVersionZero(t *testing.T) {
 	t.Parallel()
@@ -184,7 +185,7 @@ func TestCaseVersionZero(t *testing.T) {
 	assert.Equal(t, nvml.STRUCT_VERSION(memory, 2), memory.Version)
 }
 
-// canonical/lxd#9518 and others: two forms of a MIG device's UUID, both looked
+// 52 (canonical/lxd#9518 and others): two forms of a MIG device's UUID, both looked
 // up; what has neither form is invalid, and a shortened one is not completed.
 func TestCaseUUIDForms(t *testing.T) {
 	t.Parallel()

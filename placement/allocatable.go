@@ -15,14 +15,16 @@ const (
 	keyMemory = "memory"
 	keyGPU    = "nvidia.com/gpu"
 	prefixMIG = "nvidia.com/mig-"
+	keyShared = "nvidia.com/gpu.shared"
 )
 
 // SpecFromAllocatable returns a node's capacity from the amounts that Kubernetes
 // publishes: "cpu" in milli-vCPU, "memory" in bytes (rounded down to MiB) and
 // "nvidia.com/gpu" as a count of uncut GPUs, each with the given MiB of device
-// memory. Other keys are not looked at, save "nvidia.com/mig-...", which is
-// refused unless it is 0: a count of instances does not say on which GPU and
-// where they are. The error names the keys and wraps ErrBadNode.
+// memory. Other keys are not looked at, save "nvidia.com/mig-..." and
+// "nvidia.com/gpu.shared", which are refused unless they are 0: a count does not
+// say on which GPU and where an instance is, or which GPUs have replicas. The
+// error names the keys and wraps ErrBadNode.
 func SpecFromAllocatable(name, model string, deviceMemory int64, amounts map[string]int64) (NodeSpec, error) {
 	var refused []string
 	for key, amount := range amounts {
@@ -32,7 +34,7 @@ func SpecFromAllocatable(name, model string, deviceMemory int64, amounts map[str
 			bad = amount < 0
 		case key == keyGPU:
 			bad = amount < 0 || amount > fragmentation.MostGPUs
-		case strings.HasPrefix(key, prefixMIG):
+		case strings.HasPrefix(key, prefixMIG), key == keyShared:
 			bad = amount != 0
 		}
 		if bad {

@@ -100,6 +100,7 @@ func TestCase95Fractions(t *testing.T) {
 		{fragmentation.Shape{GPUs: 2, Milli: 1000}, placement.None},
 		{fragmentation.Shape{}, placement.None},
 		{fragmentation.Shape{GPUs: 1, Milli: 1500}, placement.BadShape},
+		{fragmentation.Shape{GPUs: 65, Milli: 1000}, placement.BadShape},
 		{fragmentation.Shape{GPUs: 2, Milli: 750}, placement.BadShape},
 		{fragmentation.Shape{GPUs: 1, Milli: -500}, placement.BadShape},
 	} {

@@ -9,7 +9,8 @@ import (
 
 // Cluster is an ordered list of nodes and the books of what is placed on them.
 // It has one writer at a time and is not safe for concurrent use while one
-// writes; the node views that it hands out are, and stay as they were.
+// writes; the node views that it hands out are, and stay as they were. The zero
+// Cluster has no nodes and is ready for Put.
 type Cluster struct {
 	nodes  []*Node
 	byName map[string]int

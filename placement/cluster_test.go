@@ -314,6 +314,7 @@ func TestSpecFromAllocatable(t *testing.T) {
 		{"cpu": -1},
 		{"memory": -1},
 		{"nvidia.com/mig-1g.5gb": -1},
+		{"nvidia.com/gpu.shared": 8},
 		{"nvidia.com/mig-3g.20gb": 1, "nvidia.com/gpu": 1},
 	} {
 		_, err := placement.SpecFromAllocatable("n", "", 0, amounts)
@@ -321,4 +322,22 @@ func TestSpecFromAllocatable(t *testing.T) {
 	}
 	_, err = placement.SpecFromAllocatable("n", "", 0, map[string]int64{"memory": -5, "cpu": -1})
 	require.ErrorContains(t, err, "cpu=-1, memory=-5", "all of them, in order")
+}
+
+func TestZeroCluster(t *testing.T) {
+	t.Parallel()
+	var c placement.Cluster
+	job := task("job", fraction(500))
+	n, choice := c.Choose(placement.FirstFit(), &job)
+	assert.Nil(t, n)
+	assert.Equal(t, placement.NoGPU, choice.Refusal.Kind)
+	assert.False(t, c.Release("job"))
+	assert.False(t, c.Remove("n"))
+	require.ErrorIs(t, c.Place("n", placement.Assignment{Task: job}), placement.ErrUnknownNode)
+	wrong, err := c.Put(uncut("n", 1), nil)
+	require.NoError(t, err)
+	assert.Empty(t, wrong)
+	n, choice = c.Choose(placement.FirstFit(), &job)
+	require.NotNil(t, n)
+	require.NoError(t, c.Place("n", placement.Assignment{Task: job, Spot: choice.Spot}))
 }

@@ -13,14 +13,14 @@ type Kind uint8
 // The kinds of refusal.
 const (
 	None           Kind = iota // the task fits
-	BadShape                   // Shape.Validate refuses it
+	BadShape                   // an amount of the shape is out of range: Shape.Validate says which
 	NoGPU                      // the node has no GPU of the kind asked for: none at all, only cut ones, or only uncut ones
 	WrongModel                 // the task does not accept the node's GPU model
 	UnknownProfile             // no GPU of the node offers the MIG profile
 	LackCPU                    // not enough CPU left
 	LackMemory                 // not enough main memory left
 	LackGPU                    // not enough GPUs with the share asked for left
-	LackDevice                 // GPUs have the share left but not the device memory
+	LackDevice                 // GPUs have the share left but not the device memory, or the table does not know how much a MIG instance has
 	NoStart                    // no free start for the MIG profile
 	kinds
 )
@@ -34,7 +34,7 @@ var kindText = [kinds]string{
 	"not enough CPU",
 	"not enough memory",
 	"not enough GPU left",
-	"not enough device memory left",
+	"not enough device memory left, or not known",
 	"no free start for the MIG profile",
 }
 
@@ -150,7 +150,7 @@ func unsuitable(s *fragmentation.State, shape *fragmentation.Shape) Kind {
 // that is no profile is offered by no GPU.
 func wellFormed(s *fragmentation.Shape) bool {
 	switch {
-	case s.CPU < 0 || s.Memory < 0 || s.GPUs < 0 || s.Milli < 0 || s.DeviceMemory < 0:
+	case s.CPU < 0 || s.Memory < 0 || s.GPUs < 0 || s.GPUs > fragmentation.MostGPUs || s.Milli < 0 || s.DeviceMemory < 0:
 		return false
 	case s.Profile != "":
 		return s.GPUs == 1 && s.Milli == 0

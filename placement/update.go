@@ -32,6 +32,9 @@ func (c *Cluster) Put(spec NodeSpec, recorded []Assignment) ([]Contradiction, er
 	if err != nil {
 		return nil, err
 	}
+	if c.byName == nil {
+		c.byName, c.at = map[string]int{}, map[string]int{}
+	}
 	if !known {
 		i = len(c.nodes)
 		c.byName[spec.Name] = i

@@ -68,7 +68,7 @@ func (n *Node) book(a Assignment) (*Node, int, error) {
 	}
 	i, found := n.find(a.Task.ID)
 	if found {
-		return nil, 0, fmt.Errorf("task: %w", ErrDuplicate)
+		return nil, 0, ErrDuplicate
 	}
 	if a.Spot.Anywhere && shape.GPUs == 0 {
 		a.Spot = Spot{} // there is no GPU to be unknown

@@ -148,3 +148,16 @@ func TestInterrupted(t *testing.T) {
 	assert.Empty(t, out.String())
 	assert.Equal(t, "fleet: interrupted\n", errs.String())
 }
+
+// TestReadme wants every line that the README shows of a layout in the output.
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(readme), "```text\n")
+	require.True(t, found)
+	block, _, _ = strings.Cut(block, "```")
+	status, out, errs := call(t, "-plot", "")
+	require.Equal(t, exitDone, status, errs)
+	assert.Contains(t, out, block)
+}

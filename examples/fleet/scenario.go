@@ -116,7 +116,7 @@ func fromFiles(nodesFile, tasksFile string, inflate float64) (*scenario, error) 
 		draw: func(seed int64) (*arrivals, error) {
 			e, err := openb.NewExperiment(nodes, tasks, inflate, seed)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("-nodes %s, -tasks %s: %w", nodesFile, tasksFile, err)
 			}
 			return &arrivals{e.Config(nil), func(name string) (policyFunc, error) {
 				if name == fgdName {

@@ -96,6 +96,9 @@ func (g *GPU) String() string { return g.uuid + " (" + g.model.Key() + ")" }
 
 // acquire waits for the operations before this one.
 func (g *GPU) acquire(ctx context.Context) error {
+	if g.busy == nil {
+		return fmt.Errorf("this GPU does not come from Open: %w", nvml.ERROR_INVALID_ARGUMENT)
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -150,3 +150,13 @@ func TestOpenRefuses(t *testing.T) {
 		require.ErrorContains(t, err, "product name")
 	})
 }
+
+func TestZeroGPU(t *testing.T) {
+	t.Parallel()
+	var g device.GPU
+	_, err := g.State(t.Context())
+	require.ErrorIs(t, err, nvml.ERROR_INVALID_ARGUMENT)
+	_, err = g.Create(t.Context(), mig.Instance{Profile: "1g.5gb"})
+	require.ErrorIs(t, err, nvml.ERROR_INVALID_ARGUMENT)
+	require.ErrorIs(t, g.Destroy(t.Context(), device.Instance{}), nvml.ERROR_INVALID_ARGUMENT)
+}

@@ -2,6 +2,7 @@ package openb_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -41,6 +42,7 @@ type vector struct {
 	Clustering int64 `json:"gpuclustering_score"`
 	DotProd    int64 `json:"dotprod_merge_max_score"`
 	Best       []int `json:"gpu_index_best"`
+	Worst      []int `json:"gpu_index_worst"`
 }
 
 func (v *vector) state() fragmentation.State {
@@ -62,9 +64,28 @@ func placed(s fragmentation.State, shape fragmentation.Shape, gpus ...int) fragm
 	return after
 }
 
+// node returns a node with that much left, the rest taken by other tasks.
+func node(t *testing.T, left *fragmentation.State) *placement.Node {
+	t.Helper()
+	n, err := placement.NewNode(placement.NodeSpec{
+		Name: "node", CPU: left.CPU, Model: left.Model, GPUs: make([]placement.GPUSpec, len(left.GPUs)),
+	})
+	require.NoError(t, err)
+	for i, g := range left.GPUs {
+		if g.Milli == fragmentation.Whole {
+			continue
+		}
+		other := placement.Task{ID: strconv.Itoa(i), Shape: fragmentation.Shape{GPUs: 1, Milli: fragmentation.Whole - g.Milli}}
+		n, err = n.With(placement.Assignment{Task: other, Spot: placement.Spot{GPUs: placement.GPUs(i)}})
+		require.NoError(t, err)
+	}
+	return n
+}
+
 // TestVectors compares every figure of every vector: fragments as the reference
 // rounds them, classes, scores and GPUs to the integer. Of the dot products only
-// the published variant (merge, max) is here.
+// the one that was run for the published figures (merge, max) is here: the others
+// are options of the reference's program that nothing published depends on.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	g := readGolden(t)
@@ -123,6 +144,13 @@ func TestVectors(t *testing.T) {
 			if shape.GPUs > 0 {
 				require.Equal(t, placement.GPUs(v.Best...), gpus, "vector %d: %s", v.ID, policy)
 			}
+		}
+		if shape.GPUs > 0 {
+			n, job := node(t, &s), placement.Task{ID: "job", Shape: shape}
+			best := placement.BestFit(placement.Largest{}).Choose(n, &job)
+			worst := placement.WorstFit(placement.Largest{}).Choose(n, &job)
+			require.Equal(t, placement.GPUs(v.Best...), best.Spot.GPUs, "vector %d: the library's best fit", v.ID)
+			require.Equal(t, placement.GPUs(v.Worst...), worst.Spot.GPUs, "vector %d: the library's worst fit", v.ID)
 		}
 		label, same, others := "share-gpu", false, false
 		if shape.Milli == fragmentation.Whole {

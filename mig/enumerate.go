@@ -6,7 +6,8 @@ import (
 )
 
 // Layouts iterates over every layout that can be built of the given profiles
-// (nil: of all plain ones), the empty one left out. The order is fixed: by what begins at the lowest memory slice, then at the next.
+// (nil: of all plain ones), the empty one left out. The order is fixed: by what
+// begins at the lowest memory slice, then at the next.
 //
 // With all plain profiles there are 722 on GPUs of 8 memory slices, 25 on the
 // 4 of an A30 and 25 on the 12 of an RTX PRO 6000.

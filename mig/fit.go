@@ -158,7 +158,7 @@ func (l Layout) limit(counts []int) (Limit, string) {
 		return LimitCompute, fmt.Sprintf("%d compute slices needed in all, the GPU has %d", compute, spec.ComputeSlices)
 	}
 	for i, n := range total {
-		if p := spec.Profiles[i]; n > p.MaxInstances && counts[i] > 0 {
+		if p := spec.Profiles[i]; n > p.MaxInstances {
 			return LimitCount, fmt.Sprintf("%d of %s needed in all, the driver allows %d", n, p.Name, p.MaxInstances)
 		}
 	}

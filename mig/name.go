@@ -26,7 +26,6 @@ var attrNames = [...]attrName{
 	{MediaExtensions, "me"},
 	{AllMedia, "me.all"},
 	{Graphics, "gfx"},
-	{NoMedia, "me"},
 }
 
 // String returns the suffix of a name: "+me", "+gfx,me", "-me" or nothing.
@@ -35,7 +34,7 @@ func (a Attrs) String() string {
 		return "-me"
 	}
 	var words []string
-	for _, n := range attrNames[:3] {
+	for _, n := range attrNames {
 		if a&n.attr != 0 {
 			words = append(words, n.text)
 		}
@@ -172,7 +171,7 @@ func parseAttrs(s string) (Attrs, error) {
 	var a Attrs
 words:
 	for word := range strings.SplitSeq(s[1:], ",") {
-		for _, n := range attrNames[:3] {
+		for _, n := range attrNames {
 			if word != n.text {
 				continue
 			}

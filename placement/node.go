@@ -24,11 +24,11 @@ type NodeSpec struct {
 // GPUSpec is one GPU of a node.
 type GPUSpec struct {
 	Memory int64 // MiB of device memory; 0: not stated, then no task may state a need
-	// MIG is the model by whose table the GPU is cut, as mig.Lookup finds it.
-	// The GPU is cut as tasks come: instances that exist already are entered as
+	// MIG is the model by whose table the GPU is cut, as mig.Lookup finds it;
+	// nil: it is not in MIG mode and takes fractions and whole-GPU tasks. A
+	// GPU in MIG mode is cut as tasks come: instances that exist already are entered as
 	// assignments, see Rebuild. How much device memory an instance has is the
 	// table's figure; where it has none, no task may state a need.
-	// nil: the GPU is not in MIG mode and takes fractions and whole-GPU tasks.
 	MIG *mig.Model
 }
 

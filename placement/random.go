@@ -5,8 +5,8 @@ import "github.com/gpushare/gpushare/fragmentation"
 // Random spreads tasks uniformly over the nodes that fit, and on a node
 // fractions and MIG instances over the GPUs that fit; whole GPUs are the first
 // ones of least device memory, and on a cut GPU the start is the one that the
-// driver would choose. The choice is a hash of seed, task ID and node name, so it is the same
-// every time and does not depend on the order of calls.
+// driver would choose. The choice is a hash of seed, task ID and node name, so it
+// is the same every time and does not depend on the order of calls.
 func Random(seed uint64) Policy { return random{seed} }
 
 type random struct{ seed uint64 }

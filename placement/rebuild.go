@@ -26,9 +26,9 @@ type Recorded struct {
 // That the tasks placed anywhere find no room together is a contradiction only
 // where it is proven; then it is those that find none beside the ones given before
 // them. Where the search for their spots gives up, after a fraction of a second,
-// they are all kept, since they are known to run: the node is then not Settled and offers
-// no share of any GPU until so many have left that spots are found. That takes a
-// node with dozens of such tasks and hardly anything left.
+// they are all kept, since they are known to run: the node is then not Settled
+// and offers no share of any GPU until so many have left that spots are found.
+// That takes a node with dozens of such tasks and hardly anything left.
 func Rebuild(spec NodeSpec, recorded []Assignment) (*Node, []Contradiction, error) {
 	return rebuild(spec, recorded, rebuildSteps)
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // trace returns the arguments for the recorded trace, or skips the test.
@@ -15,9 +18,11 @@ func trace(t testing.TB) []string {
 		tasks = "../../../shared/data/openb/openb_pod_list_default.csv"
 	)
 	for _, file := range []string{nodes, tasks} {
-		if _, err := os.Stat(file); err != nil {
+		_, err := os.Stat(file)
+		if errors.Is(err, fs.ErrNotExist) {
 			t.Skipf("the recorded trace is not here: %v", err)
 		}
+		require.NoError(t, err)
 	}
 	return []string{"-nodes", nodes, "-tasks", tasks}
 }

@@ -38,7 +38,10 @@ func fgdPolicy(shares, instances fragmentation.Value) (placement.Policy, error) 
 		return p, err
 	}
 	q, err := placement.ByValue(instances, instanceStep, placement.SmallestFirst)
-	return placement.SplitMIG(q, p), err
+	if err != nil {
+		return nil, err
+	}
+	return placement.SplitMIG(q, p), nil
 }
 
 // plainPolicy returns a policy of the library that needs no value.

@@ -73,6 +73,8 @@ func (c *Config) check() ([]int, error) {
 		return bad("no tasks")
 	case c.Policy == nil:
 		return bad("no policy")
+	case c.Value != nil && (c.Value.Scale() < 1 || c.Value.Scale() > fragmentation.MostScale):
+		return bad("value of scale %d: not from 1 to %d", c.Value.Scale(), int64(fragmentation.MostScale))
 	case c.Percents < 0 || c.Percents > mostPercents:
 		return bad("sampling up to %d percent: not from 0 to %d", c.Percents, mostPercents)
 	}

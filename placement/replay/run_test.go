@@ -201,6 +201,7 @@ func TestBadConfig(t *testing.T) {
 		{"no policy", func(c *replay.Config) { c.Policy = nil }, "no policy", nil},
 		{"nil policy", func(c *replay.Config) { c.Policy = func(*placement.Cluster) placement.Policy { return nil } }, "no policy", nil},
 		{"no GPU", func(c *replay.Config) { c.Nodes = []placement.NodeSpec{{Name: "a"}, {Name: "b"}} }, "none of 2 nodes has a GPU", nil},
+		{"value from no constructor", func(c *replay.Config) { c.Value = &fragmentation.FGD{} }, "value of scale 0", nil},
 		{"negative percents", func(c *replay.Config) { c.Percents = -1 }, "up to -1 percent", nil},
 		{"too many percents", func(c *replay.Config) { c.Percents = 10_001 }, "up to 10001 percent", nil},
 		{"node twice", func(c *replay.Config) { c.Nodes = append(c.Nodes, c.Nodes[0]) }, `node "a"`, placement.ErrDuplicate},

@@ -84,7 +84,9 @@ func genMemory() *rapid.Generator[int64] { return rapid.SampledFrom([]int64{0, 1
 func genMIGModel(t *rapid.T, label string) *mig.Model {
 	var keys []string
 	for m := range mig.Models() {
-		keys = append(keys, m.Key())
+		if m.HasGeometry() {
+			keys = append(keys, m.Key())
+		}
 	}
 	m, err := mig.Lookup(rapid.SampledFrom(keys).Draw(t, label))
 	require.NoError(t, err)

@@ -47,6 +47,9 @@ func NewMIGFGD(mix Mix) (*MIGFGD, error) {
 	v := &MIGFGD{total: requests.Total(), mix: requests}
 	offered := map[string]bool{}
 	for m := range mig.Models() {
+		if !m.HasGeometry() {
+			continue // no layout of it can be built, so none needs a table
+		}
 		t := v.table(m)
 		for _, w := range t.profiles {
 			offered[w.profile.Name] = true

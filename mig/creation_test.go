@@ -75,7 +75,7 @@ func TestPublishedCreationSequences(t *testing.T) {
 // most free pairs left, then the lowest start.
 func TestDefaultStartRule(t *testing.T) {
 	t.Parallel()
-	forEachModel(t, func(t *testing.T, m *mig.Model) {
+	forEachShape(t, func(t *testing.T, m *mig.Model) {
 		for _, l := range newUniverse(m, m.MemorySlices() == 8).layouts {
 			for p := range m.Profiles() {
 				want, most := -1, -1
@@ -119,7 +119,7 @@ func profilesOf(t testing.TB, m *mig.Model, d mig.Demand) []mig.Profile {
 // largest profile first, where the driver would put it.
 func TestLargestFirstNeverFails(t *testing.T) {
 	t.Parallel()
-	forEachModel(t, func(t *testing.T, m *mig.Model) {
+	forEachShape(t, func(t *testing.T, m *mig.Model) {
 		for _, d := range newUniverse(m, true).demands {
 			starts, ok := create(m, profilesOf(t, m, d), mig.Layout.DefaultStart)
 			require.True(t, ok, "%s stops after starts %v", d, starts)

@@ -7,25 +7,28 @@ import (
 
 // Layouts iterates over every layout that can be built of the given profiles
 // (nil: of all plain ones), the empty one left out. The order is fixed: by what
-// begins at the lowest memory slice, then at the next.
+// begins at the lowest memory slice, then at the next. There are none where the
+// geometry is unknown: ask Model.HasGeometry to tell that from a model that
+// offers nothing.
 //
-// With all plain profiles there are 722 on GPUs of 8 memory slices, 25 on the
-// 4 of an A30 and 25 on the 12 of an RTX PRO 6000.
+// With all plain profiles there are 722 on GPUs of 8 memory slices (297 where the
+// 1g of double memory is not among them), 25 on the 4 of an A30 and 25 on the 12
+// of an RTX PRO 6000.
 func (m *Model) Layouts(profiles []Profile) iter.Seq[Layout] {
 	positions := m.positions(profiles)
 	return func(yield func(Layout) bool) {
-		m.enumerate(m.Empty(), 0, positions, yield)
+		m.enumerate(m.index(), m.Empty(), 0, positions, yield)
 	}
 }
 
-func (m *Model) enumerate(l Layout, from int, positions []int, yield func(Layout) bool) bool {
+func (m *Model) enumerate(x *index, l Layout, from int, positions []int, yield func(Layout) bool) bool {
 	for start := from; start < m.spec.MemorySlices; start++ {
 		for _, i := range positions {
-			if !l.freeStarts(i).Has(start) {
+			if !l.freeStarts(x, i).Has(start) {
 				continue
 			}
-			next := l.put(i, start)
-			if !yield(next) || !m.enumerate(next, start+m.spec.Profiles[i].Size, positions, yield) {
+			next := l.put(x, i, start)
+			if !yield(next) || !m.enumerate(x, next, start+x.rows[i].size, positions, yield) {
 				return false
 			}
 		}
@@ -52,13 +55,14 @@ func (m *Model) positions(profiles []Profile) []int {
 }
 
 // Maximal reports whether no instance of the given profiles (nil: of the plain
-// ones) can be added.
+// ones) can be added. It is false where the geometry is unknown.
 func (l Layout) Maximal(profiles []Profile) bool {
-	if l.model == nil {
+	if l.model == nil || !l.model.HasGeometry() {
 		return false
 	}
+	x := l.model.index()
 	for _, i := range l.model.positions(profiles) {
-		if l.freeStarts(i) != 0 {
+		if l.freeStarts(x, i) != 0 {
 			return false
 		}
 	}
@@ -75,7 +79,8 @@ type Census struct {
 	Multisets            int // different multisets in all
 }
 
-// Census counts the layouts of the given profiles (nil: of all plain ones).
+// Census counts the layouts of the given profiles (nil: of all plain ones). All
+// counts are 0 where the geometry is unknown.
 func (m *Model) Census(profiles []Profile) Census {
 	var c Census
 	all, maximal := map[string]Demand{}, map[string]bool{}
@@ -135,9 +140,10 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Unused returns the slices that are in no instance.
+// Unused returns the slices that are in no instance; of a model whose geometry is
+// unknown none, since nobody knows what is used.
 func (l Layout) Unused() SliceCount {
-	if l.model == nil {
+	if l.model == nil || !l.model.HasGeometry() {
 		return SliceCount{}
 	}
 	u := SliceCount{Memory: l.model.spec.MemorySlices, Compute: l.model.spec.ComputeSlices}
@@ -153,20 +159,22 @@ func (l Layout) Unused() SliceCount {
 // Stranded returns the unused slices that no instances can take beside what is
 // there: unused memory slices less the most that further instances can cover,
 // and unused compute slices less the most that further instances can hold. The
-// two maxima are taken each for itself.
+// two maxima are taken each for itself, and a limit of instances counts as far as
+// it binds on the next one. There are none where the geometry is unknown.
 func (l Layout) Stranded() SliceCount {
-	if l.model == nil {
+	if l.model == nil || !l.model.HasGeometry() {
 		return SliceCount{}
 	}
 	units := l.model.spec.MemorySlices
+	x := l.model.index()
 	// most[u] is the most that instances beginning at u or later can take.
 	var memory, compute [MaxUnits + 1]int
 	for u := units - 1; u >= 0; u-- {
 		memory[u], compute[u] = memory[u+1], compute[u+1]
-		for i := range l.model.spec.Profiles {
-			if p := &l.model.spec.Profiles[i]; l.freeStarts(i).Has(u) {
-				memory[u] = max(memory[u], p.Size+memory[u+p.Size])
-				compute[u] = max(compute[u], p.ComputeSlices+compute[u+p.Size])
+		for i := range x.rows {
+			if r := &x.rows[i]; l.freeStarts(x, i).Has(u) {
+				memory[u] = max(memory[u], r.size+memory[u+r.size])
+				compute[u] = max(compute[u], r.compute+compute[u+r.size])
 			}
 		}
 	}
@@ -177,27 +185,35 @@ func (l Layout) Stranded() SliceCount {
 }
 
 // Remaining returns how many instances of a profile can still be created, each
-// profile taken for itself: the figures of two profiles do not add up.
+// profile taken for itself: the figures of two profiles do not add up. It is 0
+// for a profile that the model does not offer and where placements are unknown,
+// and costs a few nanoseconds without allocation.
 func (l Layout) Remaining(p Profile) int {
 	if l.model == nil {
 		return 0
 	}
-	i := l.model.position(p.Name)
+	// The row of the layout's own model: another model may have a profile of
+	// that name with another size.
+	x := l.model.index()
+	i := x.position(p.Name)
 	if i < 0 {
 		return 0
 	}
-	// The row of the layout's own model: another model may have a profile of
-	// that name with another size.
-	p = l.model.spec.Profiles[i]
+	return l.remaining(x, i)
+}
+
+// remaining is Remaining by table position.
+func (l *Layout) remaining(x *index, i int) int {
+	r := &x.rows[i]
+	free := l.freeStarts(x, i)
 	n := 0
-	for free := l.freeStarts(i); free != 0; free &^= span(free.Lowest(), p.Size) {
-		n++
+	if r.disjoint {
+		n = free.Len()
+	} else {
+		n = capacity(free, r.size)
 	}
-	same := 0
-	for _, q := range l.at {
-		if int(q) == i+1 {
-			same++
-		}
+	if r.limited {
+		n = min(n, r.most-l.count(i))
 	}
-	return min(n, p.MaxInstances-same)
+	return n
 }

@@ -9,11 +9,13 @@ import (
 // Conditions that callers branch on. The errors of this package wrap them.
 var (
 	ErrUnknownModel    = errors.New("unknown GPU model")
+	ErrAmbiguousModel  = errors.New("more than one GPU model")
 	ErrUnknownProfile  = errors.New("unknown profile")
 	ErrUnknownGeometry = errors.New("placements of the model are unknown")
 	ErrBadName         = errors.New("malformed profile name")
 	ErrBadDemand       = errors.New("malformed demand")
 	ErrBadInstance     = errors.New("malformed instance")
+	ErrBadSpec         = errors.New("malformed table")
 	ErrIllegalStart    = errors.New("illegal start")
 	ErrConflict        = errors.New("instances conflict")
 	ErrNoInstance      = errors.New("no instance at this start")

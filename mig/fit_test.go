@@ -34,12 +34,13 @@ func checkFit(t require.TestingT, u *universe, have mig.Layout, want mig.Demand)
 	}
 }
 
-// TestFitIsExact: on every layout of every model, for every demand of plain
+// TestFitIsExact: on every layout of every geometry, for every demand of plain
 // profiles that an empty GPU holds, and for each of those with one instance
-// more, Fit gives the answer of a search through all layouts.
+// more, Fit gives the answer of a search through all layouts, or the limit that a
+// count by the rules gives.
 func TestFitIsExact(t *testing.T) {
 	t.Parallel()
-	forEachModel(t, func(t *testing.T, m *mig.Model) {
+	forEachShape(t, func(t *testing.T, m *mig.Model) {
 		u := newUniverse(m, true)
 		var demands []mig.Demand
 		seen := map[string]bool{}
@@ -59,16 +60,10 @@ func TestFitIsExact(t *testing.T) {
 				ask(more)
 			}
 		}
-		// Models of 8 slices have one geometry: the whole product once is
-		// enough, and a share of it for the others.
 		rng := rand.New(rand.NewPCG(1, 2))
-		share := 1.0
-		if m.MemorySlices() == 8 && m.Key() != "a100-40gb" || testing.Short() {
-			share = 0.03
-		}
 		for _, have := range u.layouts {
 			for _, want := range demands {
-				if share == 1 || rng.Float64() < share {
+				if !testing.Short() && !underRace || rng.Float64() < 0.1 {
 					checkFit(t, u, have, want)
 				}
 			}
@@ -79,7 +74,7 @@ func TestFitIsExact(t *testing.T) {
 // TestFitWithMediaVariants is the same with all profiles, drawn at random.
 func TestFitWithMediaVariants(t *testing.T) {
 	t.Parallel()
-	forEachModel(t, func(t *testing.T, m *mig.Model) {
+	forEachGeometry(t, func(t *testing.T, m *mig.Model) {
 		u := newUniverse(m, false)
 		rapid.Check(t, func(t *rapid.T) {
 			checkFit(t, u, genLayout(t, m), genDemand(t, m))

@@ -1,6 +1,7 @@
 package mig_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -56,10 +57,50 @@ func forEachModel(t *testing.T, f func(t *testing.T, m *mig.Model)) {
 	}
 }
 
+// forEachGeometry does so for every model whose placements are known, which is
+// what the questions about layouts need.
+func forEachGeometry(t *testing.T, f func(t *testing.T, m *mig.Model)) {
+	t.Helper()
+	forEachModel(t, func(t *testing.T, m *mig.Model) {
+		if m.HasGeometry() {
+			f(t, m)
+		}
+	})
+}
+
+// forEachShape does so for the first model of every geometry: what depends on no
+// name and no figure besides is the same for the others.
+func forEachShape(t *testing.T, f func(t *testing.T, m *mig.Model)) {
+	t.Helper()
+	seen := map[string]bool{}
+	for m := range mig.Models() {
+		if key := geometry(m); m.HasGeometry() && !seen[key] {
+			seen[key] = true
+			t.Run(m.Key(), func(t *testing.T) {
+				t.Parallel()
+				f(t, m)
+			})
+		}
+	}
+}
+
+// geometry writes all of a table that answers about layouts depend on, names
+// aside.
+func geometry(m *mig.Model) string {
+	s := fmt.Sprint(m.MemorySlices(), m.ComputeSlices())
+	for p := range m.Profiles() {
+		s += fmt.Sprintf(" %d/%d@%x*%d%s", p.ComputeSlices, p.Size, p.Starts, p.MaxInstances, p.Attrs)
+	}
+	return s
+}
+
+// genModel draws a model whose placements are known.
 func genModel(t *rapid.T) *mig.Model {
 	var keys []string // what a failure prints
 	for m := range mig.Models() {
-		keys = append(keys, m.Key())
+		if m.HasGeometry() {
+			keys = append(keys, m.Key())
+		}
 	}
 	m, err := mig.Lookup(rapid.SampledFrom(keys).Draw(t, "model"))
 	require.NoError(t, err)

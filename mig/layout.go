@@ -24,34 +24,70 @@ func (m *Model) Empty() Layout { return Layout{model: m} }
 // Layout returns the layout that holds the given instances, in any order. The
 // error is that of Validate.
 func (m *Model) Layout(instances ...Instance) (Layout, error) {
-	if err := m.Validate(instances...); err != nil {
-		return Layout{}, err
+	if l, ok := m.layout(instances); ok {
+		return l, nil
 	}
-	l := m.Empty()
-	for _, in := range instances {
-		p, err := m.Profile(in.Profile)
-		if err != nil {
-			return Layout{}, err
-		}
-		l = l.put(m.position(p.Name), in.Start)
-	}
-	return l, nil
+	return Layout{}, m.explain(instances)
 }
 
 // Validate says whether the instances can stand together on one GPU. The error
 // wraps ErrBadName, ErrUnknownProfile, ErrIllegalStart (with the legal starts),
 // ErrBadInstance (a size that is not the profile's), ErrUnknownGeometry, or is a
 // *ConflictError that names the first pair that cannot stand together, in the
-// order given.
+// order given. A valid set costs nanoseconds without allocation.
 func (m *Model) Validate(instances ...Instance) error {
+	if _, ok := m.layout(instances); ok {
+		return nil
+	}
+	return m.explain(instances)
+}
+
+// layout returns the layout of the instances, and whether it is a legal one.
+func (m *Model) layout(instances []Instance) (Layout, bool) {
+	if !m.HasGeometry() {
+		return Layout{}, false
+	}
+	x := m.index()
+	l := Layout{model: m}
+	for k := range instances {
+		in := &instances[k]
+		i := x.position(in.Profile)
+		if i < 0 {
+			p, err := m.Profile(in.Profile) // a name that is not canonical
+			if err != nil {
+				return Layout{}, false
+			}
+			i = x.position(p.Name)
+		}
+		r := &x.rows[i]
+		if in.Size != 0 && in.Size != r.size || !r.starts.Has(in.Start) {
+			return Layout{}, false
+		}
+		covered := span(in.Start, r.size)
+		if l.used&covered != 0 || r.limited && l.refuses(x, i) != noLimit {
+			return Layout{}, false
+		}
+		l.used |= covered
+		l.at[in.Start] = uint8(i + 1)
+	}
+	return l, true
+}
+
+// explain says why layout finds that the instances are none: it goes through the
+// pairs.
+func (m *Model) explain(instances []Instance) error {
 	if err := m.geometry(); err != nil {
 		return err
 	}
+	x := m.index()
 	positions := make([]int, len(instances))
 	for i, in := range instances {
 		p, err := m.Profile(in.Profile)
 		if err != nil {
 			return err
+		}
+		if !p.HasGeometry() {
+			return m.unplaceable(p.Name)
 		}
 		if in.Size != 0 && in.Size != p.Size {
 			return fmt.Errorf("mig: model %s: %s has size %d, not %d: %w", m, in, p.Size, in.Size, ErrBadInstance)
@@ -59,20 +95,25 @@ func (m *Model) Validate(instances ...Instance) error {
 		if !p.Starts.Has(in.Start) {
 			return m.illegalStart(p, in.Start)
 		}
-		positions[i] = m.position(p.Name)
+		positions[i] = x.position(p.Name)
 		l := m.Empty()
 		for j, before := range instances[:i] {
-			q := &m.spec.Profiles[positions[j]]
-			if span(before.Start, q.Size)&span(in.Start, p.Size) != 0 {
+			q := &x.rows[positions[j]]
+			if span(before.Start, q.size)&span(in.Start, p.Size) != 0 {
 				return &ConflictError{Model: m, A: before, B: in, Limit: LimitPosition}
 			}
-			l = l.put(positions[j], before.Start)
-			if why := l.refuses(positions[i]); why != noLimit {
+			l = l.put(x, positions[j], before.Start)
+			if why := l.refuses(x, positions[i]); why != noLimit {
 				return &ConflictError{Model: m, A: before, B: in, Limit: why}
 			}
 		}
 	}
 	return nil
+}
+
+// unplaceable is the error of a profile whose own placements are unknown.
+func (m *Model) unplaceable(profile string) error {
+	return fmt.Errorf("mig: model %s: profile %s: %w", m, profile, ErrUnknownGeometry)
 }
 
 func (m *Model) illegalStart(p Profile, start int) error {
@@ -152,46 +193,46 @@ func (l Layout) String() string {
 // FreeStarts returns the starts at which one more instance of the profile can
 // be created: legal for the model, overlapping nothing, and within the limits
 // of instances and of media engines. It is empty for a profile that the model
-// does not offer, and costs a few nanoseconds without allocation.
+// does not offer and where placements are unknown, and costs a few nanoseconds
+// without allocation.
 func (l Layout) FreeStarts(p Profile) Mask {
 	if l.model == nil {
 		return 0
 	}
-	i := l.model.position(p.Name)
+	x := l.model.index()
+	i := x.position(p.Name)
 	if i < 0 {
 		return 0
 	}
-	return l.freeStarts(i)
+	return l.freeStarts(x, i)
 }
 
 // With returns the layout with one more instance. The error is a
 // *ConflictError that names the instance in the way, or wraps
-// ErrUnknownProfile, ErrIllegalStart or, for the zero Layout, ErrUnknownModel.
+// ErrUnknownProfile, ErrIllegalStart, ErrUnknownGeometry or, for the zero
+// Layout, ErrUnknownModel.
 func (l Layout) With(p Profile, start int) (Layout, error) {
 	if l.model == nil {
 		return l, fmt.Errorf("mig: a GPU that is not cut takes no %s: %w", p.Name, ErrUnknownModel)
 	}
-	i := l.model.position(p.Name)
+	x := l.model.index()
+	i := x.position(p.Name)
 	if i < 0 {
 		return l, &ProfileError{Model: l.model, Profile: p.Name}
 	}
-	if !l.freeStarts(i).Has(start) {
-		return l, l.conflict(i, start)
+	if !l.freeStarts(x, i).Has(start) {
+		return l, l.conflict(x, i, start)
 	}
-	return l.put(i, start), nil
+	return l.put(x, i, start), nil
 }
 
 // conflict explains why profile i cannot be created at start.
-func (l Layout) conflict(i, start int) error {
-	p := &l.model.spec.Profiles[i]
-	if !p.Starts.Has(start) {
-		return l.model.illegalStart(*p, start)
-	}
-	var all []Instance
+func (l Layout) conflict(x *index, i, start int) error {
+	all := make([]Instance, 0, MaxUnits)
 	for in := range l.Instances() {
 		all = append(all, in)
 	}
-	return l.model.Validate(append(all, Instance{Profile: p.Name, Start: start})...)
+	return l.model.explain(append(all, Instance{Profile: x.rows[i].name, Start: start}))
 }
 
 // Without returns the layout without the instance that begins at start. The
@@ -207,20 +248,20 @@ func (l Layout) Without(start int) (Layout, error) {
 }
 
 // put adds an instance that is known to be legal.
-func (l Layout) put(i, start int) Layout {
-	l.used |= span(start, l.model.spec.Profiles[i].Size)
+func (l Layout) put(x *index, i, start int) Layout {
+	l.used |= span(start, x.rows[i].size)
 	l.at[start] = uint8(i + 1)
 	return l
 }
 
 // freeStarts is FreeStarts by table position.
-func (l Layout) freeStarts(i int) Mask {
-	p := &l.model.spec.Profiles[i]
-	if p.Size == 0 {
+func (l *Layout) freeStarts(x *index, i int) Mask {
+	r := &x.rows[i]
+	if r.size == 0 {
 		return 0
 	}
-	free := windows(l.used, p.Size) & p.Starts
-	if free == 0 || l.refuses(i) != noLimit {
+	free := windows(l.used, r.size) & r.starts
+	if free == 0 || r.limited && l.refuses(x, i) != noLimit {
 		return 0
 	}
 	return free
@@ -232,25 +273,35 @@ func (l Layout) freeStarts(i int) Mask {
 // The media rule: the engines that only one instance of a GPU can have go to a
 // +me or to a +me.all instance, so there is at most one of the two kinds; a
 // +me.all instance takes every engine, so beside it only -me instances can be
-// created. Whether a plain 1g may stand beside a 1g+me is disputed between
-// public sources; this package follows the vendor's guide and allows it.
-func (l Layout) refuses(i int) Limit {
-	p := &l.model.spec.Profiles[i]
+// created. Spec.MediaAlone adds the disputed part.
+func (l *Layout) refuses(x *index, i int) Limit {
+	r := &x.rows[i]
 	same := 0
 	for _, n := range l.at {
 		if n == 0 {
 			continue
 		}
-		q := &l.model.spec.Profiles[n-1]
-		if int(n-1) == i {
+		k := int(n - 1)
+		if k == i {
 			same++
 		}
-		if !p.Attrs.compatible(q.Attrs) && int(n-1) != i {
+		if r.clash[k>>6]>>(k&63)&1 != 0 {
 			return LimitMedia
 		}
 	}
-	if same >= p.MaxInstances {
+	if same >= r.most {
 		return LimitCount
 	}
 	return noLimit
+}
+
+// count returns how many instances of profile i there are.
+func (l *Layout) count(i int) int {
+	n := 0
+	for _, k := range l.at {
+		if int(k) == i+1 {
+			n++
+		}
+	}
+	return n
 }

@@ -82,7 +82,7 @@ func TestLayoutForgetsOrder(t *testing.T) {
 // profile on every layout.
 func TestFreeStartsAndRemaining(t *testing.T) {
 	t.Parallel()
-	forEachModel(t, func(t *testing.T, m *mig.Model) {
+	forEachShape(t, func(t *testing.T, m *mig.Model) {
 		for _, l := range newUniverse(m, m.MemorySlices() == 8).layouts {
 			set := placedOf(l)
 			require.Equal(t, freePairs(l), l.FreePairs(), "%s", l)

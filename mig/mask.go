@@ -53,12 +53,13 @@ func (m Mask) All() iter.Seq[int] {
 }
 
 // windows returns the starts from which size free slices follow one another
-// when the slices of used are taken.
+// when the slices of used are taken; size is at least 1. The length of the runs
+// doubles until the last step, which may overlap.
 func windows(used Mask, size int) Mask {
-	free := ^used
-	run := free
-	for k := 1; k < size; k++ {
-		run &= free >> k
+	run, length := ^used, 1
+	for 2*length <= size {
+		run &= run >> length
+		length *= 2
 	}
-	return run
+	return run & (run >> (size - length))
 }

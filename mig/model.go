@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 )
 
 // Spec is a model's table as plain data.
@@ -22,18 +23,30 @@ type Spec struct {
 	// ModeNeedsResetKnown is false where no source says.
 	ModeNeedsReset, ModeNeedsResetKnown bool
 	MinDriver                           string
-	Confidence                          Confidence
-	Sources                             []string
 
+	// MediaAlone forbids a plain profile beside the +me profile of the same compute
+	// and memory slices, in either order: no 1g.5gb beside a 1g.5gb+me. Public
+	// sources disagree. The vendor's guide allows one media instance and says
+	// nothing of the others, the built-in A100 model of mig-parted counts a 1g+me
+	// with no other 1g, and no published tool output settles it. False, which every
+	// table of this package has, allows the pair; a table made from a device that
+	// refuses it sets the field.
+	MediaAlone bool
+
+	Confidence Confidence
+	Sources    []string
+
+	// Profiles are smallest first, each plain profile before its media variants.
 	Profiles        []Profile
 	ComputeProfiles []ComputeProfile
 }
 
 // Model is the immutable table of one GPU model. Obtain one from Lookup,
-// LookupPCI or Models; compare models by pointer. It is safe for concurrent
-// use.
+// LookupPCI, Models or NewModel; compare models by pointer: two of the same key
+// are two models. It is safe for concurrent use.
 type Model struct {
-	spec Spec
+	spec  Spec
+	cache atomic.Pointer[index] // made at the first question
 }
 
 // Key returns the model's short key, for example "a100-40gb".
@@ -42,8 +55,14 @@ func (m *Model) Key() string { return m.spec.Key }
 // String returns the key.
 func (m *Model) String() string { return m.spec.Key }
 
+// HasGeometry reports whether the legal placements of the model are known. Where
+// they are not, no question about layouts has an answer: those that return an
+// error return ErrUnknownGeometry, and the others the empty value that their
+// comments name.
+func (m *Model) HasGeometry() bool { return m.spec.MemorySlices > 0 }
+
 // MemorySlices returns the number of placement units of a GPU: 8, 4 or 12 on
-// the known models.
+// the known models, 0 where the geometry is unknown.
 func (m *Model) MemorySlices() int { return m.spec.MemorySlices }
 
 // ComputeSlices returns the number of compute slices of a GPU.
@@ -109,14 +128,7 @@ func (m *Model) ComputeProfiles(gpuInstance string) iter.Seq[ComputeProfile] {
 }
 
 // position returns the place of the profile in the table, or -1.
-func (m *Model) position(name string) int {
-	for i := range m.spec.Profiles {
-		if m.spec.Profiles[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
+func (m *Model) position(name string) int { return m.index().position(name) }
 
 // geometry returns an error if the legal placements of the model are unknown.
 func (m *Model) geometry() error {

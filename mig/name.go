@@ -133,6 +133,22 @@ func ParseName(s string) (Name, error) {
 	return n, nil
 }
 
+// ParseDeviceName reads the profile at the end of what NVML and nvidia-smi print:
+// "MIG 1g.5gb" for a profile, "NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb" for a MIG
+// device. The profile is read as strictly as by ParseName. The error wraps
+// ErrBadName, also where there is no "MIG " before the profile.
+func ParseDeviceName(s string) (Name, error) {
+	i := strings.LastIndex(s, "MIG ")
+	if i < 0 || i > 0 && s[i-1] != ' ' {
+		return Name{}, fmt.Errorf("mig: device name %q has no word MIG before a profile: %w", s, ErrBadName)
+	}
+	n, err := ParseName(s[i+len("MIG "):])
+	if err != nil {
+		return Name{}, fmt.Errorf("mig: device name %q: %w", s, err)
+	}
+	return n, nil
+}
+
 // numberBefore reads a number without sign or leading zeros, followed by unit.
 func numberBefore(s, unit string, most int) (int, error) {
 	digits, found := strings.CutSuffix(s, unit)

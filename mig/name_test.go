@@ -262,3 +262,26 @@ func TestStrings(t *testing.T) {
 	assert.Equal(t, "+me,me.all,gfx", (mig.MediaExtensions | mig.AllMedia | mig.Graphics).String())
 	assert.Equal(t, "-me", mig.NoMedia.String())
 }
+
+func TestParseDeviceName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"MIG 1g.5gb":                          "1g.5gb",
+		"MIG 1c.3g.20gb":                      "1c.3g.20gb",
+		"NVIDIA A100-SXM4-40GB MIG 1g.5gb+me": "1g.5gb+me",
+		"NVIDIA MIG Tester MIG 2g.10gb":       "2g.10gb",
+	} {
+		got, err := mig.ParseDeviceName(in)
+		require.NoError(t, err, in)
+		assert.Equal(t, want, got.String())
+	}
+	for _, in := range []string{
+		"", "1g.5gb", "MIG", "MIG ", "MIG  1g.5gb", "MIG 1g.5gb ", "MIG-1g.5gb", "xMIG 1g.5gb", "mig 1g.5gb",
+		"NVIDIA A100-SXM4-40GB", "MIG 1g.5gb MIG", "MIG 9g.5gb",
+	} {
+		got, err := mig.ParseDeviceName(in)
+		require.ErrorIs(t, err, mig.ErrBadName, "%q", in)
+		require.ErrorContains(t, err, `device name "`+in+`"`)
+		assert.Zero(t, got)
+	}
+}

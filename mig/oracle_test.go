@@ -47,6 +47,9 @@ func conflict(a, b placed) mig.Limit {
 	if an == bn && a.profile.MaxInstances == 1 {
 		return mig.LimitCount
 	}
+	if an == bn {
+		return 0 // of one profile there are as many as its limit says
+	}
 	if strings.Contains(an, "+me") && strings.Contains(bn, "+me") {
 		return mig.LimitMedia
 	}
@@ -56,6 +59,21 @@ func conflict(a, b placed) mig.Limit {
 		}
 	}
 	return 0
+}
+
+// alone reports whether two instances are a +me and the plain profile of the same
+// slices, which some tables forbid together.
+func alone(a, b placed) bool {
+	an, bn := a.profile, b.profile
+	if an.ComputeSlices != bn.ComputeSlices || an.Size != bn.Size {
+		return false
+	}
+	return isPlain(an) && strings.HasSuffix(bn.Name, "+me") || isPlain(bn) && strings.HasSuffix(an.Name, "+me")
+}
+
+// addableAlone is addable where a +me stands without its plain profile.
+func addableAlone(have []placed, next placed) bool {
+	return addable(have, next) && !slices.ContainsFunc(have, func(h placed) bool { return alone(h, next) })
 }
 
 // addable reports whether one more instance can stand beside the others.
@@ -142,7 +160,13 @@ type universe struct {
 // newUniverse lists the layouts of the plain profiles, or of all.
 func newUniverse(m *mig.Model, plain bool) *universe {
 	u := &universe{model: m, byDemand: map[string][]mig.Layout{}, free: map[mig.Layout]int{}}
+	mediaAlone := m.Spec().MediaAlone
 	subsets(pairs(m, plain), func(set []placed) {
+		for i, a := range set {
+			if mediaAlone && slices.ContainsFunc(set[:i], func(b placed) bool { return alone(a, b) }) {
+				return
+			}
+		}
 		l := m.Empty()
 		for _, p := range set {
 			var err error
@@ -216,8 +240,8 @@ func limit(have mig.Layout, want mig.Demand) mig.Limit {
 		memory += n * p.Size
 		compute += n * p.ComputeSlices
 		tooMany = tooMany || n > p.MaxInstances
-		if strings.Contains(p.Name, "+me") {
-			media += n
+		if strings.Contains(p.Name, "+me") && n > 0 {
+			media++
 		}
 		if strings.HasSuffix(p.Name, "+me.all") {
 			all += n
@@ -232,9 +256,21 @@ func limit(have mig.Layout, want mig.Demand) mig.Limit {
 		return mig.LimitCompute
 	case tooMany:
 		return mig.LimitCount
-	case media > 1 || all > 0 && notWithAll > 0:
+	case media > 1 || all > 0 && notWithAll > 0 || m.Spec().MediaAlone && besideMedia(m, total):
 		return mig.LimitMedia
 	default:
 		return mig.LimitPosition
 	}
+}
+
+// besideMedia reports whether a demand has a +me and its plain profile.
+func besideMedia(m *mig.Model, total mig.Demand) bool {
+	for _, p := range m.Spec().Profiles {
+		for _, q := range m.Spec().Profiles {
+			if total[p.Name] > 0 && total[q.Name] > 0 && alone(placed{p, 0}, placed{q, 0}) {
+				return true
+			}
+		}
+	}
+	return false
 }

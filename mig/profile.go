@@ -23,7 +23,8 @@ func (c Confidence) String() string {
 	}
 }
 
-// NotKnown marks an engine count that no public source gives: zero is a count.
+// NotKnown marks an engine count or a profile's ID that no public source gives:
+// zero is one.
 const NotKnown = -1
 
 // Engines counts the engines of a GPU instance; NotKnown where no source gives
@@ -41,7 +42,7 @@ type Profile struct {
 	// Index is the argument of NVML's GetGpuInstanceProfileInfo; ID is the
 	// number that nvidia-smi prints and that NVML returns as the profile's id.
 	// They are different numbers, and both are read per device: the same name
-	// can have another ID on another model.
+	// can have another ID on another model. ID is NotKnown where no source gives it.
 	Index, ID int
 
 	ComputeSlices int  // GPU slices ("g")

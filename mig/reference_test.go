@@ -27,9 +27,9 @@ type refModel struct {
 	PCIDeviceIDs  []string `json:"pci_device_ids"`
 	MemoryMiB     *int     `json:"memory_total_mib"`
 	NameMemoryGB  int      `json:"name_memory_gb"`
-	MemorySlices  int      `json:"memory_slices"`
+	MemorySlices  *int     `json:"memory_slices"`
 	ComputeSlices int      `json:"compute_slices"`
-	Units         int      `json:"placement_units"`
+	Units         *int     `json:"placement_units"`
 	SMs           *int     `json:"sm_total"`
 	NeedsReset    *bool    `json:"mig_mode_change_needs_reset"`
 	MinDriver     string   `json:"min_driver"`
@@ -41,7 +41,7 @@ type refModel struct {
 type refProfile struct {
 	Name            string
 	Index           int  `json:"nvml_profile"`
-	ID              int  `json:"profile_id"`
+	ID              *int `json:"profile_id"`
 	GPUSlices       int  `json:"gpu_slices"`
 	MaxInstances    int  `json:"max_instances"`
 	MemoryMiB       *int `json:"memory_mib"`
@@ -75,7 +75,7 @@ type refPlacements struct {
 }
 
 // TestTablesAgreeWithReference compares every figure of every table with the
-// collected facts.
+// collected facts, and the list of models with those of which a profile is known.
 func TestTablesAgreeWithReference(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(reference)
@@ -86,9 +86,18 @@ func TestTablesAgreeWithReference(t *testing.T) {
 	var list []refModel
 	require.NoError(t, json.Unmarshal(data, &list))
 	byKey := map[string]refModel{}
+	var known []string
 	for _, r := range list {
 		byKey[r.Key] = r
+		if len(r.Profiles) > 0 {
+			known = append(known, r.Key)
+		}
 	}
+	var keys []string
+	for m := range mig.Models() {
+		keys = append(keys, m.Key())
+	}
+	assert.ElementsMatch(t, known, keys)
 	forEachModel(t, func(t *testing.T, m *mig.Model) {
 		r, found := byKey[m.Key()]
 		require.True(t, found, "no model of that key")
@@ -106,8 +115,8 @@ func (r refModel) spec(t *testing.T) mig.Spec {
 	t.Helper()
 	require.Equal(t, r.Units, r.MemorySlices)
 	s := mig.Spec{
-		Key: r.Key, Description: r.Model, ProductNames: r.NVMLNames, Architecture: r.Architecture,
-		MemoryMiB: known(r.MemoryMiB), NameMemoryGB: r.NameMemoryGB, MemorySlices: r.MemorySlices,
+		Key: r.Key, Description: r.Model, ProductNames: append([]string(nil), r.NVMLNames...), Architecture: r.Architecture,
+		MemoryMiB: known(r.MemoryMiB), NameMemoryGB: r.NameMemoryGB, MemorySlices: known(r.MemorySlices),
 		ComputeSlices: r.ComputeSlices, SMs: known(r.SMs), MinDriver: r.MinDriver,
 		Confidence: confidence(r.Confidence), Sources: r.Sources,
 	}
@@ -134,7 +143,7 @@ func (p refProfile) row(t *testing.T) mig.Profile {
 	n, err := mig.ParseName(p.Name)
 	require.NoError(t, err)
 	row := mig.Profile{
-		Name: p.Name, Index: p.Index, ID: p.ID, ComputeSlices: p.GPUSlices, MaxInstances: p.MaxInstances,
+		Name: p.Name, Index: p.Index, ID: count(p.ID), ComputeSlices: p.GPUSlices, MaxInstances: p.MaxInstances,
 		MemoryMiB: known(p.MemoryMiB), SMs: known(p.SMs), Attrs: n.Attrs, Confidence: confidence(p.Confidence),
 		Engines: mig.Engines{
 			Copy: count(p.CopyEngines), Decoders: count(p.Decoders), Encoders: count(p.Encoders),

@@ -17,10 +17,12 @@ func TestTablesAreSound(t *testing.T) {
 	t.Parallel()
 	forEachModel(t, func(t *testing.T, m *mig.Model) {
 		s := m.Spec()
-		assert.Regexp(t, `^[a-z0-9]+(-[a-z0-9]+)*gb(-[a-z0-9]+)?$`, s.Key)
+		assert.Regexp(t, `^[a-z0-9]+(-[a-z0-9]+)*$`, s.Key)
 		assert.NotEmpty(t, s.Description)
-		assert.NotEmpty(t, s.ProductNames)
-		assert.NotEmpty(t, s.PCIDeviceIDs)
+		if s.NameMemoryGB > 0 { // not the memory of the CPU
+			assert.NotEmpty(t, s.ProductNames)
+			assert.NotEmpty(t, s.PCIDeviceIDs)
+		}
 		assert.NotEmpty(t, s.Sources)
 		assert.NotEqual(t, mig.Unknown, s.Confidence)
 		assert.LessOrEqual(t, s.MemorySlices, mig.MaxUnits)
@@ -33,7 +35,7 @@ func TestTablesAreSound(t *testing.T) {
 		names, ids, indices := map[string]bool{}, map[int]bool{}, map[int]bool{}
 		for _, p := range s.Profiles {
 			assert.False(t, names[p.Name] || ids[p.ID] || indices[p.Index], "%s has the name, id or index of another", p.Name)
-			names[p.Name], ids[p.ID], indices[p.Index] = true, true, true
+			names[p.Name], ids[p.ID], indices[p.Index] = true, p.ID != mig.NotKnown, true
 			checkProfile(t, s, p)
 		}
 		for _, c := range s.ComputeProfiles {
@@ -53,8 +55,8 @@ func checkProfile(t *testing.T, s mig.Spec, p mig.Profile) {
 	assert.Equal(t, p.Attrs, n.Attrs, p.Name)
 	assert.NotEqual(t, mig.Unknown, p.Confidence, p.Name)
 
-	require.True(t, p.HasGeometry(), p.Name)
-	assert.NotEqual(t, mig.Unknown, p.Geometry, p.Name)
+	require.Equal(t, s.MemorySlices > 0, p.HasGeometry(), p.Name)
+	assert.Equal(t, p.HasGeometry(), p.Geometry != mig.Unknown, p.Name)
 	end := 0
 	for start := range p.Starts.All() {
 		assert.Zero(t, start%p.Size, "%s at %d", p.Name, start)
@@ -65,7 +67,7 @@ func checkProfile(t *testing.T, s mig.Spec, p mig.Profile) {
 
 	if p.Attrs&(mig.MediaExtensions|mig.AllMedia) != 0 {
 		assert.Equal(t, 1, p.MaxInstances, p.Name)
-	} else {
+	} else if p.HasGeometry() {
 		assert.Equal(t, p.Starts.Len(), p.MaxInstances, p.Name)
 	}
 
@@ -77,7 +79,9 @@ func checkProfile(t *testing.T, s mig.Spec, p mig.Profile) {
 	if p.MemoryMiB > 0 {
 		assert.Equal(t, n.MemoryGB, mig.MemoryGB(p.MemoryMiB, total), p.Name)
 	}
-	assert.LessOrEqual(t, p.SMs, s.SMs, p.Name)
+	if s.SMs > 0 {
+		assert.LessOrEqual(t, p.SMs, s.SMs, p.Name)
+	}
 }
 
 // TestVariantsTakeTheSlicesOfThePlainProfile: media attributes change engines
@@ -101,7 +105,7 @@ func TestVariantsTakeTheSlicesOfThePlainProfile(t *testing.T) {
 // compute slices, so overlap and counts are the whole rule.
 func TestComputeSlicesNeverBindAlone(t *testing.T) {
 	t.Parallel()
-	forEachModel(t, func(t *testing.T, m *mig.Model) {
+	forEachGeometry(t, func(t *testing.T, m *mig.Model) {
 		most := 0
 		for _, l := range newUniverse(m, true).layouts {
 			used := 0
@@ -120,6 +124,10 @@ func TestComputeSlicesNeverBindAlone(t *testing.T) {
 func TestComputeProfiles(t *testing.T) {
 	t.Parallel()
 	forEachModel(t, func(t *testing.T, m *mig.Model) {
+		assert.Empty(t, slices.Collect(m.ComputeProfiles("5g.25gb")))
+		if len(m.Spec().ComputeProfiles) == 0 {
+			return // none is published
+		}
 		for p := range m.Profiles() {
 			defaults, sizes := 0, map[int]bool{}
 			for c := range m.ComputeProfiles(p.Name) {
@@ -149,27 +157,31 @@ func TestComputeProfiles(t *testing.T) {
 			assert.NotContains(t, sizes, 5)
 			assert.NotContains(t, sizes, 6)
 		}
-		assert.Empty(t, slices.Collect(m.ComputeProfiles("5g.25gb")))
 	})
 }
 
+// twice is the one product name that two models report.
+const twice = "NVIDIA GB200"
+
 // TestOneModelPerDevice: a PCI id together with the total memory names one
-// model, and so does a product name.
+// model, and so does a product name, but for one.
 func TestOneModelPerDevice(t *testing.T) {
 	t.Parallel()
-	seen := map[string]*mig.Model{}
+	seen := map[string]string{}
 	for m := range mig.Models() {
 		s := m.Spec()
 		keys := []string{strings.ToLower(s.Key)}
 		for _, name := range s.ProductNames {
-			keys = append(keys, strings.ToLower(name))
+			if name != twice {
+				keys = append(keys, strings.ToLower(name))
+			}
 		}
 		for _, id := range s.PCIDeviceIDs {
 			keys = append(keys, fmt.Sprintf("%#x with %d GiB", id, s.NameMemoryGB))
 		}
 		for _, key := range keys {
-			assert.Nil(t, seen[key], "%s names %s and %s", key, seen[key], m)
-			seen[key] = m
+			assert.Empty(t, seen[key], "%s names %s and %s", key, seen[key], m)
+			seen[key] = m.Key()
 		}
 	}
 }
@@ -178,6 +190,9 @@ func TestLookup(t *testing.T) {
 	t.Parallel()
 	for m := range mig.Models() {
 		for _, name := range append(m.Spec().ProductNames, m.Key()) {
+			if name == twice {
+				continue
+			}
 			for _, spelling := range []string{name, strings.ToUpper(name), strings.ToLower(name)} {
 				got, err := mig.Lookup(spelling)
 				require.NoError(t, err)
@@ -191,6 +206,39 @@ func TestLookup(t *testing.T) {
 		assert.Nil(t, got)
 		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
 		assert.ErrorContains(t, err, "a100-40gb, a100-80gb", "the keys that exist")
+	}
+}
+
+// TestLookupDoesNotGuess: two models report one product name and one PCI id; the
+// total memory tells them apart.
+func TestLookupDoesNotGuess(t *testing.T) {
+	t.Parallel()
+	got, err := mig.Lookup("nvidia gb200")
+	require.ErrorIs(t, err, mig.ErrAmbiguousModel)
+	require.NotErrorIs(t, err, mig.ErrUnknownModel)
+	assert.Nil(t, got)
+	require.EqualError(t, err, `mig: "nvidia gb200": more than one GPU model (the total memory tells: gb200-186gb, gb200-189gb)`)
+	for key, totalMiB := range map[string]int{"gb200-186gb": 189471, "gb200-189gb": 189 * 1024} {
+		got, err := mig.LookupPCI(0x294110DE, totalMiB)
+		require.NoError(t, err)
+		assert.Same(t, lookup(t, key), got)
+	}
+}
+
+// TestUnpublishedModels: a PCI id of which no table is public names no model, nor
+// does the placeholder that stands for a product name there.
+func TestUnpublishedModels(t *testing.T) {
+	t.Parallel()
+	for _, id := range []uint32{0x20B810DE, 0x307F10DE} {
+		for gib := range 512 {
+			_, err := mig.LookupPCI(id, gib*1024)
+			require.ErrorIs(t, err, mig.ErrUnknownModel)
+		}
+	}
+	for m := range mig.Models() {
+		for _, name := range m.Spec().ProductNames {
+			assert.NotContains(t, strings.ToLower(name), "graphics device")
+		}
 	}
 }
 
@@ -292,4 +340,47 @@ func TestZeroModel(t *testing.T) {
 	assert.Zero(t, m.Census(nil))
 	_, err = m.Profile("1g.5gb")
 	assert.ErrorIs(t, err, mig.ErrUnknownProfile)
+}
+
+// TestUnknownGeometry: where nobody has published the placements, every question
+// about layouts says so, or returns the empty value of its comment.
+func TestUnknownGeometry(t *testing.T) {
+	t.Parallel()
+	forEachModel(t, func(t *testing.T, m *mig.Model) {
+		if m.HasGeometry() {
+			return
+		}
+		l := m.Empty()
+		for p := range m.Profiles() {
+			assert.False(t, p.HasGeometry())
+			in := mig.Instance{Profile: p.Name}
+			require.ErrorIs(t, m.Validate(in), mig.ErrUnknownGeometry)
+			_, err := m.Layout(in)
+			require.ErrorIs(t, err, mig.ErrUnknownGeometry)
+			with, err := l.With(p, 0)
+			require.ErrorIs(t, err, mig.ErrUnknownGeometry)
+			assert.Equal(t, l, with)
+			_, err = l.Fit(mig.Demand{p.Name: 1})
+			require.ErrorIs(t, err, mig.ErrUnknownGeometry)
+			require.NotErrorIs(t, err, mig.ErrNoFit, "nobody knows")
+			gpu, _, err := mig.Best([]mig.Layout{l, {}}, mig.Demand{p.Name: 1})
+			require.ErrorIs(t, err, mig.ErrUnknownGeometry)
+			assert.Equal(t, -1, gpu)
+			assert.Zero(t, l.FreeStarts(p))
+			assert.Zero(t, l.Remaining(p))
+			_, room := l.DefaultStart(p)
+			assert.False(t, room)
+		}
+		_, err := l.Fit(nil)
+		require.ErrorIs(t, err, mig.ErrUnknownGeometry)
+		_, err = l.Without(0)
+		require.ErrorIs(t, err, mig.ErrNoInstance)
+		assert.Empty(t, slices.Collect(m.Layouts(nil)))
+		assert.Zero(t, m.Census(nil))
+		assert.False(t, l.Maximal(nil))
+		assert.Zero(t, l.FreePairs())
+		assert.Zero(t, l.Unused())
+		assert.Zero(t, l.Stranded())
+		assert.Equal(t, "empty", l.String())
+	})
 }

@@ -2,6 +2,7 @@ package nvmlfake
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpushare/gpushare/mig"
 )
@@ -16,16 +17,16 @@ func (s *Server) Audit() error {
 	if s.refs < 0 {
 		return fmt.Errorf("nvmlfake: %d initialisations", s.refs)
 	}
-	uuids := map[string]bool{}
+	uuids, names := map[string]bool{}, map[int]string{}
 	for _, g := range s.gpus {
-		if err := g.audit(uuids); err != nil {
+		if err := g.audit(uuids, names); err != nil {
 			return fmt.Errorf("nvmlfake: GPU %d: %w", g.index, err)
 		}
 	}
 	return nil
 }
 
-func (g *gpuState) audit(uuids map[string]bool) error {
+func (g *gpuState) audit(uuids map[string]bool, names map[int]string) error {
 	if uuids[g.uuid] {
 		return fmt.Errorf("UUID %s stands there twice", g.uuid)
 	}
@@ -34,6 +35,9 @@ func (g *gpuState) audit(uuids map[string]bool) error {
 		return fmt.Errorf("%d instances though MIG is off", len(g.instances))
 	}
 	if err := g.auditLayout(); err != nil {
+		return err
+	}
+	if err := g.auditHolders(names); err != nil {
 		return err
 	}
 	last, indices, live := -1, map[int]bool{}, uint64(0)
@@ -83,11 +87,46 @@ func (g *gpuState) auditLayout() error {
 		return err
 	case layout != g.layout:
 		return fmt.Errorf("instances %s but layout %s", layout, g.layout)
-	case memory > g.spec.MemorySlices || compute > g.spec.ComputeSlices || mib > g.spec.MemoryMiB:
+	case memory > g.spec.MemorySlices || compute > g.spec.ComputeSlices || g.table == nil && mib > g.spec.MemoryMiB:
 		return fmt.Errorf("%d memory slices, %d compute slices and %d MiB given out", memory, compute, mib)
 	default:
 		return nil
 	}
+}
+
+// auditHolders checks who is there, and that nobody uses memory twice. It knows
+// the name of each process that was met before.
+func (g *gpuState) auditHolders(names map[int]string) error {
+	used := 0
+	for place := range g.holdings() {
+		pids := map[int]bool{}
+		for _, h := range *place {
+			if h.Name == "" || h.PID < 0 || h.PID == 0 && !h.Hidden || h.MemoryMiB < 0 {
+				return fmt.Errorf("holder %+v", *h)
+			}
+			if name, met := names[h.PID]; h.PID > 0 && (pids[h.PID] || met && name != h.Name) {
+				return fmt.Errorf("holder %s stands there twice or is %s too", h, name)
+			}
+			names[h.PID], pids[h.PID] = h.Name, true
+			used += h.MemoryMiB
+		}
+	}
+	visible := func(hs holders) bool { return slices.ContainsFunc(hs, func(h *Holder) bool { return !h.Hidden }) }
+	if g.current && visible(g.holders) {
+		return fmt.Errorf("%s on the whole GPU though MIG is on", g.holders[0])
+	}
+	for _, gi := range g.instances {
+		if visible(gi.holders) {
+			return fmt.Errorf("%s on GPU instance %d and in no compute instance", gi.holders[0], gi.id)
+		}
+		if gi.usedMiB() > gi.profile.MemoryMiB {
+			return fmt.Errorf("GPU instance %d: %d MiB used", gi.id, gi.usedMiB())
+		}
+	}
+	if used > g.spec.MemoryMiB {
+		return fmt.Errorf("%d MiB used", used)
+	}
+	return nil
 }
 
 func (gi *giState) audit() error {

@@ -33,6 +33,8 @@ func sound(t *testing.T) *Server {
 	return s
 }
 
+func hold(g *gpuState, h Holder) { g.holders = append(g.holders, &h) }
+
 // The audit finds each kind of contradiction; nothing but a bug makes one, so
 // the test makes them by hand.
 func TestAuditFinds(t *testing.T) {
@@ -60,6 +62,25 @@ func TestAuditFinds(t *testing.T) {
 		{"two devices with one UUID", "twice", func(s *Server) {
 			cis := s.gpus[0].instances[1].instances
 			cis[1].uuid = cis[0].uuid
+		}},
+		{"a holder without name", "holder", func(s *Server) { hold(s.gpus[1], Holder{PID: 1}) }},
+		{"a visible holder without process", "holder", func(s *Server) { hold(s.gpus[1], Holder{Name: "x"}) }},
+		{"a holder of negative memory", "holder", func(s *Server) { hold(s.gpus[1], Holder{PID: 1, Name: "x", MemoryMiB: -1}) }},
+		{"a process twice in one place", "twice", func(s *Server) {
+			hold(s.gpus[1], Holder{PID: 1, Name: "x"})
+			hold(s.gpus[1], Holder{PID: 1, Name: "x"})
+		}},
+		{"a process of two names", "is x too", func(s *Server) {
+			hold(s.gpus[0], Holder{PID: 1, Name: "x", Hidden: true})
+			hold(s.gpus[1], Holder{PID: 1, Name: "y"})
+		}},
+		{"a process on a GPU with MIG", "MIG is on", func(s *Server) { hold(s.gpus[0], Holder{PID: 1, Name: "x"}) }},
+		{"a process in no compute instance", "no compute instance", func(s *Server) {
+			s.gpus[0].instances[0].holders = holders{{PID: 1, Name: "x"}}
+		}},
+		{"more memory used than the GPU has", "MiB used", func(s *Server) { hold(s.gpus[1], Holder{PID: 1, Name: "x", MemoryMiB: 40961}) }},
+		{"more memory used than the instance has", "MiB used", func(s *Server) {
+			s.gpus[0].instances[1].instances[0].holders = holders{{PID: 1, Name: "x", MemoryMiB: 9857}}
 		}},
 		{"more devices than created", "ever created", func(s *Server) { s.gpus[0].created = 1 }},
 	}

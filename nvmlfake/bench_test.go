@@ -5,6 +5,8 @@ import (
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/nvmlfake"
 )
 
 // BenchmarkCreateDestroy makes and removes a GPU instance with its compute
@@ -28,6 +30,41 @@ func BenchmarkCreateDestroy(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			_, _ = d.GetIndex()
+		}
+	})
+}
+
+// BenchmarkSnapshot writes down a machine of eight GPUs that are full, and brings
+// it back. The baseline makes an empty one.
+func BenchmarkSnapshot(b *testing.B) {
+	cfg, err := nvmlfake.Preset("dgx-a100")
+	require.NoError(b, err)
+	s, lib := start(b, cfg)
+	for i := range 8 {
+		d := must(lib.DeviceGetHandleByIndex(i))
+		for range 3 {
+			_, _, _ = cut(b, d)
+		}
+	}
+	b.Run("what=snapshot", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = s.Snapshot()
+		}
+	})
+	b.Run("what=restore", func(b *testing.B) {
+		snap := s.Snapshot()
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := nvmlfake.Restore(snap)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("what=new/baseline", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := nvmlfake.New(cfg)
+			require.NoError(b, err)
 		}
 	})
 }

@@ -14,6 +14,55 @@ import (
 // collection, with the thread. 39, that a change of MIG mode needs a reset on
 // Ampere only, is TestModeByArchitecture.
 
+// 40 (NVIDIA/mig-parted#181): a kernel module holds two of four GPUs. They cannot
+// be reset, with no process to see, and their mode stays pending.
+func TestCaseResetBlockedByModule(t *testing.T) {
+	t.Parallel()
+	gpu := nvmlfake.GPU{Model: "a100-40gb"}
+	s, lib := start(t, nvmlfake.Config{GPUs: []nvmlfake.GPU{gpu, gpu, gpu, gpu}})
+	for _, i := range []int{0, 2} {
+		_, err := s.Hold(i, module)
+		require.NoError(t, err)
+	}
+	var blocked []string
+	for i := range 4 {
+		d := must(lib.DeviceGetHandleByIndex(i))
+		activation := setMode(t, d, on)
+		err := s.Reset(i)
+		assert.Empty(t, must(d.GetComputeRunningProcesses()))
+		if err == nil {
+			assert.Equal(t, nvml.ERROR_RESET_REQUIRED, activation)
+			assert.Equal(t, modes{on, on}, modesOf(t, d))
+			continue
+		}
+		var held *nvmlfake.HeldError
+		require.ErrorAs(t, err, &held)
+		blocked = append(blocked, held.BusID)
+		assert.Equal(t, nvml.ERROR_IN_USE, activation)
+		assert.Equal(t, modes{off, on}, modesOf(t, d))
+		assert.Equal(t, nvml.ERROR_NOT_SUPPORTED, code(d.CreateGpuInstance(infoOf(t, d, "a100-40gb", "1g.5gb"))))
+	}
+	assert.Equal(t, []string{"00000000:01:00.0", "00000000:03:00.0"}, blocked)
+}
+
+// 41 (NVIDIA/DCGM#276): the compute instance itself is in use, by a monitor that no
+// list shows, and both instances stay until it lets go.
+func TestCaseDestroyBlockedByMonitor(t *testing.T) {
+	t.Parallel()
+	s, d := startGPU(t, "h100-80gb-sxm5")
+	gi, ci, id := cut(t, d)
+	release, err := s.HoldCompute(0, id, 0, monitor)
+	require.NoError(t, err)
+	assert.Equal(t, nvml.ERROR_IN_USE, ci.Destroy())
+	assert.Equal(t, nvml.ERROR_IN_USE, gi.Destroy())
+	assert.Equal(t, gi, must(d.GetGpuInstanceById(id)), "still listed")
+	assert.Equal(t, ci, must(gi.GetComputeInstanceById(0)))
+	assert.Empty(t, must(d.GetComputeRunningProcesses()))
+	release()
+	assert.Equal(t, nvml.SUCCESS, ci.Destroy())
+	assert.Equal(t, nvml.SUCCESS, gi.Destroy())
+}
+
 // 41 (NVIDIA/go-nvml#146, NVIDIA/DCGM#95): a GPU instance that is in use stays, with
 // all that is in it, and so does what it covers.
 func TestCaseDestroyInUse(t *testing.T) {

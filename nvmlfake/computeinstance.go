@@ -29,8 +29,12 @@ func (h computeInstanceHandle) GetInfo() (nvml.ComputeInstanceInfo, nvml.Return)
 	})
 }
 
+// Destroy removes the instance; it is in use while somebody holds it.
 func (h computeInstanceHandle) Destroy() nvml.Return {
 	_, ret := call(h, func() (any, nvml.Return) {
+		if len(h.ci.holders) > 0 {
+			return nil, nvml.ERROR_IN_USE
+		}
 		h.ci.gi.destroy(h.ci)
 		return nil, nvml.SUCCESS
 	})

@@ -7,15 +7,7 @@ import (
 )
 
 // profiles returns what the GPU instance offers, in table order.
-func (gi *giState) profiles() []mig.ComputeProfile {
-	var profiles []mig.ComputeProfile
-	for _, c := range gi.gpu.spec.ComputeProfiles {
-		if c.GPUInstance == gi.profile.Name {
-			profiles = append(profiles, c)
-		}
-	}
-	return profiles
-}
+func (gi *giState) profiles() []mig.ComputeProfile { return gi.gpu.offers[gi.profile.Name] }
 
 // room is what is taken of a GPU instance's compute slices.
 type room struct {

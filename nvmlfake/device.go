@@ -2,6 +2,7 @@ package nvmlfake
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -48,7 +49,9 @@ func (d deviceHandle) GetCudaComputeCapability() (major, minor int, ret nvml.Ret
 }
 
 func (d deviceHandle) GetMemoryInfo() (nvml.Memory, nvml.Return) {
-	return call(d, func() (nvml.Memory, nvml.Return) { return idle(d.gpu.spec.MemoryMiB), nvml.SUCCESS })
+	return call(d, func() (nvml.Memory, nvml.Return) {
+		return memory(d.gpu.spec.MemoryMiB, d.gpu.usedMiB()), nvml.SUCCESS
+	})
 }
 
 func (d deviceHandle) GetMemoryInfo_v2() (nvml.Memory_v2, nvml.Return) { //nolint:revive // NVML's name
@@ -87,10 +90,9 @@ func (d deviceHandle) GetDeviceHandleFromMigDeviceHandle() (nvml.Device, nvml.Re
 	return d.srv.device(nil), ret
 }
 
-// idle is the memory of something that nobody uses.
-func idle(mib int) nvml.Memory {
-	bytes := uint64(mib) << 20
-	return nvml.Memory{Total: bytes, Free: bytes}
+// memory is that of something of which the holders use a part, in MiB.
+func memory(total, used int) nvml.Memory {
+	return nvml.Memory{Total: uint64(total) << 20, Free: uint64(total-used) << 20, Used: uint64(used) << 20}
 }
 
 func memoryV2(m nvml.Memory, ret nvml.Return) (nvml.Memory_v2, nvml.Return) {
@@ -105,7 +107,7 @@ func (g *gpuState) pciInfo() nvml.PciInfo {
 		Domain: uint32(at[0]), Bus: uint32(at[1]), Device: uint32(at[2]),
 		PciDeviceId: g.pciID,
 	}
-	putString(info.BusId[:], fmt.Sprintf("%08X:%02X:%02X.%X", at[0], at[1], at[2], at[3]))
+	putString(info.BusId[:], at.String())
 	putString(info.BusIdLegacy[:], fmt.Sprintf("%04X:%02X:%02X.%X", at[0], at[1], at[2], at[3]))
 	return info
 }
@@ -147,6 +149,9 @@ func architecture(spec mig.Spec) nvml.DeviceArchitecture {
 	}
 }
 
+// blackwellUltra reports whether a PCI id is that of a B300 or a GB300.
+func blackwellUltra(id uint32) bool { return id == 0x318210DE || id == 0x31C210DE }
+
 func computeCapability(spec mig.Spec) [2]int {
 	switch {
 	case spec.Architecture == "Ampere":
@@ -155,6 +160,8 @@ func computeCapability(spec mig.Spec) [2]int {
 		return [2]int{9, 0}
 	case spec.Architecture == "Blackwell" && workstation(spec):
 		return [2]int{12, 0}
+	case slices.ContainsFunc(spec.PCIDeviceIDs, blackwellUltra):
+		return [2]int{10, 3}
 	case spec.Architecture == "Blackwell":
 		return [2]int{10, 0}
 	default:

@@ -9,13 +9,18 @@
 //	})
 //	lib := server.NVML() // an nvml.Interface for the client
 //
+// Other ways to a server: [Preset] has machines on the market, and [Restore]
+// brings back a [Snapshot], which can be a small JSON file written by hand. To
+// make calls fail on purpose, wrap the library: see package fault.
+//
 // A server is a machine. What a client holds are handles; what the driver
 // knows stands behind them, once:
 //
 //	Server ── GPU ── GPU instance ── compute instance ═ MIG device
 //	           │     (a mig.Profile   (slices of the    (a handle like
 //	           │      at a start)      GPU instance)     a GPU's)
-//	           └─ MIG mode: current, and pending until activated
+//	           ├─ MIG mode: current, and pending until activated
+//	           └─ holders: processes, monitors, kernel modules; of each of the three
 //
 // The rule people get wrong: an id is not a place, and a handle is not an id.
 // Ids of GPU instances come from a range by size, ids and MIG device indices
@@ -29,15 +34,20 @@
 //   - initialisation with its count, and ERROR_UNINITIALIZED without it; the
 //     versions of driver, NVML and CUDA; handles by index, UUID and PCI address
 //   - of a GPU: name, UUID, index, minor number, brand, architecture, compute
-//     capability, memory (nothing used), PCI information
+//     capability, memory, PCI information
 //   - MIG mode, current and pending; [Server.Reset] and [Server.Reboot]
+//   - who holds a GPU ([Server.Hold]) or an instance ([Server.HoldInstance],
+//     [Server.HoldCompute]): what that keeps in use, the lists of processes, the
+//     names of processes, the memory they use; and hidden holders, whom no list
+//     shows
 //   - GPU instances: profiles, possible placements, remaining capacity, creation
 //     with and without placement, lists, look-ups, destruction
 //   - compute instances, the same
 //   - MIG devices: by index and UUID (both forms), attributes, memory, ids
 //
-// Tables come from package mig. Where a table has a gap the fake has a figure
-// that [Synthetic] names. The caller is taken to be root.
+// Tables come from package mig, or are given ([GPU]). Where a table has a gap the
+// fake has a figure that [Synthetic] names; without placements there is no GPU.
+// The caller is taken to be root.
 //
 // # What is derived
 //
@@ -49,13 +59,18 @@
 // the code for a MIG device's handle where a GPU's is wanted
 // (ERROR_NOT_SUPPORTED) and the reverse (ERROR_INVALID_ARGUMENT); that arguments
 // are checked before the mode; that a compute instance of kind 1_SLICE_REV1
-// stands alone in its GPU instance.
+// stands alone in its GPU instance; that a holder delays a change of mode on
+// Hopper and later as it does on Ampere; that who holds the whole GPU does not
+// keep instances from being created and destroyed, and who holds a GPU instance
+// does not keep its compute instances; that a process in two MIG devices is
+// listed twice by the GPU.
 //
 // # What is not modelled
 //
 // All other methods exist, change nothing, answer ERROR_NOT_SUPPORTED and are
-// listed by [Server.Unmodelled]; none panics. Processes, utilisation, events,
-// topology and vGPU are among them.
+// listed by [Server.Unmodelled]; none panics. Utilisation, events, topology and
+// vGPU are among them. Processes all compute: there are no graphics and no MPS
+// clients.
 //
 // Seventeen methods cannot be faked, since their result is a struct of the
 // binding that calls the real library: on the library and on a device
@@ -71,5 +86,6 @@
 //
 // One lock per server; everything is safe for concurrent use. Everything is
 // deterministic: the same calls give the same answers, UUIDs included. A call
-// costs about a microsecond.
+// costs about a microsecond or less, a snapshot of a full machine about ten, and
+// to restore it about a hundred.
 package nvmlfake

@@ -2,6 +2,7 @@ package nvmlfake_test
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -64,4 +65,45 @@ func ExampleServer_Reset() {
 	// SUCCESS ERROR_RESET_REQUIRED
 	// 0 1
 	// 1 1
+}
+
+// A process in a MIG device keeps it from being destroyed.
+func ExampleServer_HoldCompute() {
+	snap, err := nvmlfake.ReadSnapshot(strings.NewReader(`{"schema": 1, "gpus": [
+		{"model": "a100-40gb", "mig": true, "instances": [{"profile": "3g.20gb", "start": 4}]}
+	]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server, err := nvmlfake.Restore(snap)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	release, err := server.HoldCompute(0, 2, 0, nvmlfake.Holder{PID: 4242, Name: "train", MemoryMiB: 512})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lib := server.NVML()
+	if ret := lib.Init(); ret != nvml.SUCCESS {
+		fmt.Println(ret)
+		return
+	}
+	gpu, _ := lib.DeviceGetHandleByIndex(0)
+	processes, _ := gpu.GetComputeRunningProcesses()
+	name, _ := lib.SystemGetProcessName(int(processes[0].Pid))
+	fmt.Println(name, "in GPU instance", processes[0].GpuInstanceId)
+	instance, _ := gpu.GetGpuInstanceById(2)
+	compute, _ := instance.GetComputeInstanceById(0)
+	fmt.Println(compute.Destroy())
+	fmt.Println(server.Reset(0))
+	release()
+	fmt.Println(compute.Destroy(), instance.Destroy())
+	// Output:
+	// train in GPU instance 2
+	// ERROR_IN_USE
+	// nvmlfake: GPU 0 (00000000:01:00.0) is in use by train (pid 4242)
+	// SUCCESS SUCCESS
 }

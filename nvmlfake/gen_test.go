@@ -1,6 +1,8 @@
 package nvmlfake_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -63,7 +65,10 @@ func computeInfoOf(gi nvml.GpuInstance, index int) *nvml.ComputeInstanceProfileI
 	return &info
 }
 
-func models() []*mig.Model { return slices.Collect(mig.Models()) }
+// models are those whose geometry is known.
+func models() []*mig.Model {
+	return slices.DeleteFunc(slices.Collect(mig.Models()), func(m *mig.Model) bool { return m.MemorySlices() == 0 })
+}
 
 func genModel(t *rapid.T) *mig.Model {
 	return rapid.SampledFrom(models()).Draw(t, "model")
@@ -108,4 +113,20 @@ func createAll(t failer, d nvml.Device, m *mig.Model, instances []mig.Instance) 
 		}
 	}
 	return nvml.SUCCESS
+}
+
+// throughJSON writes a machine down and returns one that is read from that.
+func throughJSON(t failer, s *nvmlfake.Server) *nvmlfake.Server {
+	t.Helper()
+	snap := s.Snapshot()
+	text, err := json.Marshal(snap)
+	require.NoError(t, err)
+	read, err := nvmlfake.ReadSnapshot(bytes.NewReader(text))
+	require.NoError(t, err)
+	require.Equal(t, snap, read)
+	restored, err := nvmlfake.Restore(read)
+	require.NoError(t, err)
+	require.NoError(t, restored.Audit())
+	require.Equal(t, snap, restored.Snapshot())
+	return restored
 }

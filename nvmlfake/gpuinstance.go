@@ -28,11 +28,11 @@ func (h gpuInstanceHandle) GetInfo() (nvml.GpuInstanceInfo, nvml.Return) {
 	})
 }
 
-// Destroy removes the instance; it is in use while it holds a compute
-// instance.
+// Destroy removes the instance; it is in use while there is a compute instance
+// in it or somebody holds it.
 func (h gpuInstanceHandle) Destroy() nvml.Return {
 	_, ret := call(h, func() (any, nvml.Return) {
-		if len(h.gi.instances) > 0 {
+		if len(h.gi.instances) > 0 || len(h.gi.holders) > 0 {
 			return nil, nvml.ERROR_IN_USE
 		}
 		h.gi.gpu.destroy(h.gi)

@@ -75,6 +75,9 @@ type busID [4]uint64
 
 func (g *gpuState) busID() busID { return busID{uint64(g.index / 255), uint64(g.index%255 + 1), 0, 0} }
 
+// String returns the long form of NVML.
+func (b busID) String() string { return fmt.Sprintf("%08X:%02X:%02X.%X", b[0], b[1], b[2], b[3]) }
+
 // parseBusID reads the forms that nvml.h lists, in hexadecimal:
 // domain:bus:device.function, domain:bus:device and bus:device.function.
 func parseBusID(s string) (busID, bool) {

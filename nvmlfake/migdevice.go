@@ -98,7 +98,9 @@ func (d migDeviceHandle) GetAttributes() (nvml.DeviceAttributes, nvml.Return) {
 // GetMemoryInfo returns the memory of the GPU instance, which its compute
 // instances share.
 func (d migDeviceHandle) GetMemoryInfo() (nvml.Memory, nvml.Return) {
-	return call(d, func() (nvml.Memory, nvml.Return) { return idle(d.ci.gi.profile.MemoryMiB), nvml.SUCCESS })
+	return call(d, func() (nvml.Memory, nvml.Return) {
+		return memory(d.ci.gi.profile.MemoryMiB, d.ci.gi.usedMiB()), nvml.SUCCESS
+	})
 }
 
 func (d migDeviceHandle) GetMemoryInfo_v2() (nvml.Memory_v2, nvml.Return) { //nolint:revive // NVML's name

@@ -21,11 +21,11 @@ func (d deviceHandle) GetMigMode() (current, pending int, ret nvml.Return) {
 // Hopper and later, and on a GPU of which no source says (RTX PRO 6000: one
 // public walkthrough shows it), the mode changes at once.
 //
-// To switch MIG off while there are instances gives activation status
-// ERROR_IN_USE and leaves the mode pending, on every architecture: nvml.h has
-// that code for a device that is not idle and asks the caller to idle the
-// device and retry. That an instance without a process counts as use is
-// derived, not confirmed.
+// A change while somebody holds the GPU, or to switch MIG off while there are
+// instances, gives activation status ERROR_IN_USE and leaves the mode pending,
+// on every architecture: nvml.h has that code for a device that is not idle and
+// asks the caller to idle the device and retry. That an instance without a
+// process counts as use is derived, not confirmed.
 func (d deviceHandle) SetMigMode(want int) (activation, ret nvml.Return) {
 	return call(d, func() (nvml.Return, nvml.Return) {
 		if want != nvml.DEVICE_MIG_DISABLE && want != nvml.DEVICE_MIG_ENABLE {
@@ -36,7 +36,7 @@ func (d deviceHandle) SetMigMode(want int) (activation, ret nvml.Return) {
 		switch {
 		case g.pending == g.current:
 			return nvml.SUCCESS, nvml.SUCCESS
-		case len(g.instances) > 0:
+		case len(g.instances) > 0 || len(g.holders) > 0:
 			return nvml.ERROR_IN_USE, nvml.SUCCESS
 		case g.spec.ModeNeedsReset:
 			return nvml.ERROR_RESET_REQUIRED, nvml.SUCCESS

@@ -27,6 +27,9 @@ type machine struct {
 	deadGIs          []nvml.GpuInstance
 	deadCIs          []nvml.ComputeInstance
 	deadMIGs         []nvml.Device
+	holds            []*modelHold
+	pids             int               // ever given
+	ids              map[string]uint32 // of profiles, by name
 }
 
 type modelGI struct {
@@ -51,8 +54,15 @@ func newMachine(t *rapid.T) *machine {
 	m := genModel(t)
 	enabled := rapid.Bool().Draw(t, "MIG at start")
 	s, lib := start(t, nvmlfake.Config{Seed: 1, GPUs: []nvmlfake.GPU{{Model: m.Key(), MIG: enabled}, {Model: "a30-24gb"}}})
+	d, ids := must(lib.DeviceGetHandleByIndex(0)), map[string]uint32{}
+	for p := range m.Profiles() {
+		ids[p.Name] = must(d.GetGpuInstanceProfileInfo(p.Index)).Id
+		if p.ID != mig.NotKnown {
+			require.Equal(t, uint32(p.ID), ids[p.Name])
+		}
+	}
 	return &machine{
-		s: s, lib: lib, d: must(lib.DeviceGetHandleByIndex(0)), m: m,
+		s: s, lib: lib, d: d, m: m, ids: ids,
 		refs: 1, current: enabled, pending: enabled, uuids: map[string]bool{},
 	}
 }
@@ -87,7 +97,7 @@ func (x *machine) SetMode(t *rapid.T) {
 	expected := nvml.SUCCESS
 	switch {
 	case x.pending == x.current:
-	case len(x.gis) > 0:
+	case len(x.gis) > 0 || len(x.holds) > 0:
 		expected = nvml.ERROR_IN_USE
 	case x.m.Spec().ModeNeedsReset:
 		expected = nvml.ERROR_RESET_REQUIRED
@@ -98,7 +108,18 @@ func (x *machine) SetMode(t *rapid.T) {
 }
 
 func (x *machine) Reset(t *rapid.T) {
-	require.NoError(t, x.s.Reset(0))
+	err := x.s.Reset(0)
+	if len(x.holds) > 0 {
+		var held *nvmlfake.HeldError
+		require.ErrorAs(t, err, &held)
+		var names []nvmlfake.Holder
+		for _, h := range x.holds {
+			names = append(names, h.Holder)
+		}
+		require.ElementsMatch(t, names, held.Holders)
+		return
+	}
+	require.NoError(t, err)
 	x.bury(x.gis...)
 	x.current = x.pending
 }
@@ -106,6 +127,7 @@ func (x *machine) Reset(t *rapid.T) {
 func (x *machine) Reboot(*rapid.T) {
 	x.s.Reboot()
 	x.bury(x.gis...)
+	x.holds = nil
 	x.refs = 0
 	x.pending = x.pending && x.m.Spec().ModeNeedsReset
 	x.current = x.pending
@@ -129,7 +151,7 @@ func (x *machine) buryCompute(g *modelGI, cis ...*modelCI) {
 
 func (x *machine) Create(t *rapid.T) {
 	p := genProfile(t, x.m)
-	info := nvml.GpuInstanceProfileInfo{Id: uint32(p.ID)}
+	info := nvml.GpuInstanceProfileInfo{Id: x.ids[p.Name]}
 	at := x.chosen(p)
 	want := nvml.ERROR_INSUFFICIENT_RESOURCES
 	if at >= 0 {
@@ -141,7 +163,7 @@ func (x *machine) Create(t *rapid.T) {
 
 func (x *machine) CreateAt(t *rapid.T) {
 	p := genProfile(t, x.m)
-	info := nvml.GpuInstanceProfileInfo{Id: uint32(p.ID)}
+	info := nvml.GpuInstanceProfileInfo{Id: x.ids[p.Name]}
 	at := rapid.IntRange(0, x.m.MemorySlices()).Draw(t, "start")
 	if rapid.IntRange(0, 3).Draw(t, "any start") > 0 {
 		at = rapid.SampledFrom(slices.Collect(p.Starts.All())).Draw(t, "legal start")
@@ -172,7 +194,7 @@ func (x *machine) created(t *rapid.T, p mig.Profile, at int, gi nvml.GpuInstance
 		return
 	}
 	got := must(gi.GetInfo())
-	require.Equal(t, uint32(p.ID), got.ProfileId)
+	require.Equal(t, x.ids[p.Name], got.ProfileId)
 	require.Equal(t, nvml.GpuInstancePlacement{Start: uint32(at), Size: uint32(p.Size)}, got.Placement)
 	x.gis = append(x.gis, &modelGI{profile: p, start: at, id: got.Id, handle: gi})
 }
@@ -191,7 +213,7 @@ func (x *machine) Destroy(t *rapid.T) {
 		return
 	}
 	want := nvml.SUCCESS
-	if len(g.cis) > 0 {
+	if len(g.cis) > 0 || x.held(func(h *modelHold) bool { return h.gi == g }) {
 		want = nvml.ERROR_IN_USE
 	}
 	want = x.wrap(want)
@@ -206,7 +228,7 @@ func (x *machine) CreateCompute(t *rapid.T) {
 	if g == nil {
 		return
 	}
-	c := rapid.SampledFrom(slices.Collect(x.m.ComputeProfiles(g.profile.Name))).Draw(t, "compute profile")
+	c := rapid.SampledFrom(computeOffers(x.m, g.profile)).Draw(t, "compute profile")
 	info := nvml.ComputeInstanceProfileInfo{Id: uint32(c.Index)}
 	starts := freeCompute(c, g)
 	want := nvml.ERROR_INSUFFICIENT_RESOURCES
@@ -252,7 +274,11 @@ func (x *machine) DestroyCompute(t *rapid.T) {
 		return
 	}
 	c := rapid.SampledFrom(g.cis).Draw(t, "compute instance")
-	want := x.wrap(nvml.SUCCESS)
+	want := nvml.SUCCESS
+	if x.held(func(h *modelHold) bool { return h.ci == c }) {
+		want = nvml.ERROR_IN_USE
+	}
+	want = x.wrap(want)
 	require.Equal(t, want, c.handle.Destroy())
 	if want == nvml.SUCCESS {
 		x.buryCompute(g, c)
@@ -293,6 +319,7 @@ func (x *machine) Check(t *rapid.T) {
 	current, pending, ret := x.d.GetMigMode()
 	require.Equal(t, nvml.SUCCESS, ret)
 	require.Equal(t, []bool{x.current, x.pending}, []bool{current == nvml.DEVICE_MIG_ENABLE, pending == nvml.DEVICE_MIG_ENABLE})
+	x.checkHolders(t)
 	if !x.current {
 		require.Zero(t, must(x.d.GetMaxMigDeviceCount()))
 		require.Equal(t, nvml.ERROR_NOT_SUPPORTED, code(x.d.GetGpuInstanceById(0)))

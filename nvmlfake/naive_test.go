@@ -99,3 +99,24 @@ func freeCompute(p mig.ComputeProfile, g *modelGI) []int {
 	}
 	return starts
 }
+
+// computeOffers are the compute profiles of a GPU instance. Where the table has
+// none, those of the family that has one slice less of compute than of memory.
+func computeOffers(m *mig.Model, p mig.Profile) []mig.ComputeProfile {
+	if offers := slices.Collect(m.ComputeProfiles(p.Name)); len(offers) > 0 {
+		return offers
+	}
+	return map[int][]mig.ComputeProfile{
+		1: {{Index: 0, Size: 1, Starts: 0b1, MaxInstances: 1}},
+		2: {{Index: 0, Size: 1, Starts: 0b11, MaxInstances: 2}, {Index: 1, Size: 2, Starts: 0b1, MaxInstances: 1}},
+		3: {{Index: 0, Size: 1, Starts: 0b111, MaxInstances: 3}, {Index: 1, Size: 2, Starts: 0b1, MaxInstances: 1}, {Index: 2, Size: 3, Starts: 0b1, MaxInstances: 1}},
+		4: {{Index: 0, Size: 1, Starts: 0b1111, MaxInstances: 4}, {Index: 1, Size: 2, Starts: 0b101, MaxInstances: 2}, {Index: 3, Size: 4, Starts: 0b1, MaxInstances: 1}},
+		7: {
+			{Index: 0, Size: 1, Starts: 0b1111111, MaxInstances: 7},
+			{Index: 1, Size: 2, Starts: 0b10101, MaxInstances: 3},
+			{Index: 2, Size: 3, Starts: 0b10001, MaxInstances: 2},
+			{Index: 3, Size: 4, Starts: 0b1, MaxInstances: 1},
+			{Index: 4, Size: 7, Starts: 0b1, MaxInstances: 1},
+		},
+	}[p.ComputeSlices]
+}

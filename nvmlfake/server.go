@@ -1,7 +1,6 @@
 package nvmlfake
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,9 +9,6 @@ import (
 
 	"github.com/gpushare/gpushare/mig"
 )
-
-// ErrNoGPU says that a server has no GPU of that index.
-var ErrNoGPU = errors.New("no such GPU")
 
 // Server is a machine with GPUs and the one driver that all clients of NVML
 // look at. Obtain one from New. It is safe for concurrent use, and so are the
@@ -38,12 +34,17 @@ type Call struct {
 func (s *Server) NVML() nvml.Interface { return libraryHandle{libraryBase{s}} }
 
 // Reset resets a GPU: its instances are gone, with all handles to them, and the
-// pending MIG mode becomes the current one. The error wraps ErrNoGPU.
+// pending MIG mode becomes the current one. While somebody holds the GPU nothing
+// happens: the error is then a *HeldError, which is an ErrHeld. It wraps ErrNoGPU
+// if there is no such GPU.
 func (s *Server) Reset(gpu int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, err := s.gpu(gpu)
 	if err != nil {
+		return err
+	}
+	if err := g.heldBy(); err != nil {
 		return err
 	}
 	g.destroyAll()
@@ -52,7 +53,7 @@ func (s *Server) Reset(gpu int) error {
 }
 
 // Reboot restarts the machine: instances are gone on every GPU, and so are the
-// clients, so that the library wants Init again.
+// clients and whoever held one, so that the library wants Init again.
 //
 // On Ampere the MIG mode survives, since the board stores it, and a pending
 // mode becomes current. On Hopper and later it comes back disabled; that is
@@ -64,6 +65,7 @@ func (s *Server) Reboot() {
 	s.refs = 0
 	for _, g := range s.gpus {
 		g.destroyAll()
+		g.holders = nil
 		g.pending = g.pending && g.spec.ModeNeedsReset
 		g.current = g.pending
 	}
@@ -89,7 +91,7 @@ func (s *Server) Unmodelled() []Call {
 	return append([]Call(nil), s.calls...)
 }
 
-// String draws the state of all GPUs, one line each and one per instance.
+// String draws the state of all GPUs: a line each, and one per instance and holder.
 func (s *Server) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,14 +99,23 @@ func (s *Server) String() string {
 	fmt.Fprintf(&b, "nvmlfake: %d GPUs, %d initialisations\n", len(s.gpus), s.refs)
 	for _, g := range s.gpus {
 		fmt.Fprintf(&b, "GPU %d %s MIG %s (pending %s)\n", g.index, g.model, onOff(g.current), onOff(g.pending))
+		g.holders.draw(&b, "  ")
 		for _, gi := range g.instances {
 			fmt.Fprintf(&b, "  GI %d %s@%d\n", gi.id, gi.profile.Name, gi.start)
+			gi.holders.draw(&b, "    ")
 			for _, ci := range gi.instances {
 				fmt.Fprintf(&b, "    CI %d %s@%d device %d %s\n", ci.id, ci.profile.Name, ci.start, ci.index, ci.uuid)
+				ci.holders.draw(&b, "      ")
 			}
 		}
 	}
 	return b.String()
+}
+
+func (hs holders) draw(b *strings.Builder, indent string) {
+	for _, h := range hs {
+		fmt.Fprintf(b, "%sheld by %s\n", indent, h)
+	}
 }
 
 func onOff(b bool) string {

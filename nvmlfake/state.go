@@ -9,10 +9,12 @@ import (
 
 // gpuState is a GPU as the driver knows it. The server's lock guards all state.
 type gpuState struct {
-	seed    uint64
+	srv     *Server
 	index   int
 	model   *mig.Model
-	spec    mig.Spec // with synthetic figures where the table has none
+	table   *mig.Model                      // the model again, if it was configured and not looked up
+	spec    mig.Spec                        // with synthetic figures where the table has none
+	offers  map[string][]mig.ComputeProfile // by the name of the GPU instance's profile
 	product string
 	pciID   uint32
 	uuid    string
@@ -22,6 +24,8 @@ type gpuState struct {
 	layout    mig.Layout
 	instances []*giState // by id
 	created   uint64     // MIG devices ever created: the next UUID's number
+
+	holders holders // of the whole GPU
 
 	lastSeen map[int]*ciState // by MIG device index, gone or not
 }
@@ -34,6 +38,7 @@ type giState struct {
 	profile   mig.Profile
 	start     int
 	instances []*ciState // by id
+	holders   holders
 	gone      bool
 }
 
@@ -45,17 +50,8 @@ type ciState struct {
 	start   int
 	index   int // of the MIG device
 	uuid    string
+	holders holders
 	gone    bool
-}
-
-func newGPU(seed uint64, index int, model *mig.Model, cfg GPU) *gpuState {
-	g := &gpuState{
-		seed: seed, index: index, model: model, spec: complete(model.Spec()),
-		uuid:    gpuUUID(seed, index),
-		current: cfg.MIG, pending: cfg.MIG, layout: model.Empty(),
-	}
-	g.product, g.pciID = product(g.spec, cfg.Model)
-	return g
 }
 
 // maxMIGDevices is the bound that NVML reports: one per compute slice.
@@ -73,6 +69,9 @@ func (g *gpuState) create(p mig.Profile, start int) (*giState, error) {
 		return nil, err
 	}
 	gi := &giState{gpu: g, id: gpuInstanceID(g.spec.MemorySlices, p.Size, start), profile: p, start: start}
+	for slices.ContainsFunc(g.instances, func(x *giState) bool { return x.id == gi.id }) {
+		gi.id++
+	}
 	g.layout = layout
 	g.instances = append(g.instances, gi)
 	slices.SortFunc(g.instances, func(a, b *giState) int { return cmp.Compare(a.id, b.id) })
@@ -117,21 +116,61 @@ func (g *gpuState) find(match func(*ciState) bool) *ciState {
 // device's index are the lowest free ones.
 func (gi *giState) create(p mig.ComputeProfile, start int) *ciState {
 	g := gi.gpu
-	ci := &ciState{gi: gi, profile: p, start: start, uuid: migUUID(g.seed, g.index, g.created)}
-	g.created++
-	for slices.ContainsFunc(gi.instances, func(x *ciState) bool { return x.id == ci.id }) {
-		ci.id++
+	ci := &ciState{gi: gi, profile: p, start: start, uuid: g.nextUUID()}
+	ci.id, ci.index = gi.lowestFreeID(), g.lowestFreeIndex()
+	g.remember(ci)
+	gi.instances = append(gi.instances, ci)
+	slices.SortFunc(gi.instances, func(a, b *ciState) int { return cmp.Compare(a.id, b.id) })
+	return ci
+}
+
+func (gi *giState) lowestFreeID() int {
+	id := 0
+	for slices.ContainsFunc(gi.instances, func(x *ciState) bool { return x.id == id }) {
+		id++
 	}
-	for g.migDevice(ci.index) != nil {
-		ci.index++
+	return id
+}
+
+func (g *gpuState) lowestFreeIndex() int {
+	index := 0
+	for g.migDevice(index) != nil {
+		index++
 	}
+	return index
+}
+
+func (g *gpuState) remember(ci *ciState) {
 	if g.lastSeen == nil {
 		g.lastSeen = map[int]*ciState{}
 	}
 	g.lastSeen[ci.index] = ci
-	gi.instances = append(gi.instances, ci)
-	slices.SortFunc(gi.instances, func(a, b *ciState) int { return cmp.Compare(a.id, b.id) })
-	return ci
+}
+
+func (g *gpuState) liveDevices() int {
+	n := 0
+	for _, gi := range g.instances {
+		n += len(gi.instances)
+	}
+	return n
+}
+
+// nextUUID returns the UUID of the MIG device that is created next. Only one that
+// a snapshot brought can be there already.
+func (g *gpuState) nextUUID() string {
+	for {
+		uuid := migUUID(g.srv.seed, g.index, g.created)
+		g.created++
+		if !g.srv.hasMIGDevice(uuid) {
+			return uuid
+		}
+	}
+}
+
+func (s *Server) hasMIGDevice(uuid string) bool {
+	return slices.ContainsFunc(s.gpus, func(g *gpuState) bool {
+		return g.find(func(ci *ciState) bool { return ci.uuid == uuid }) != nil
+	})
 }
 
 func (gi *giState) destroy(ci *ciState) {

@@ -252,7 +252,7 @@ func TestCase47And48ComputeInstanceOfFullSize(t *testing.T) {
 // of its GPU instance, as far as the table knows them.
 func TestCase47AdvertisedMultiprocessorsAreThoseCreated(t *testing.T) {
 	t.Parallel()
-	for m := range mig.Models() {
+	for _, m := range models() {
 		t.Run(m.Key(), func(t *testing.T) {
 			t.Parallel()
 			srv, d := fake(t, m.Key())

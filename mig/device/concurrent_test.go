@@ -12,6 +12,8 @@ import (
 
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/device"
+	"github.com/gpushare/gpushare/mig/plan"
+	"github.com/gpushare/gpushare/nvmlfake/fault"
 )
 
 func TestContext(t *testing.T) {
@@ -129,4 +131,33 @@ func TestConcurrentUse(t *testing.T) {
 		assert.Equal(t, made[in.Start], in)
 	}
 	require.NoError(t, srv.Audit())
+}
+
+// Two transactions on one GPU at once, by two values that know nothing of each
+// other: whatever they make of it, nobody is told a lie.
+func TestConcurrentTransactions(t *testing.T) {
+	t.Parallel()
+	for i := range 20 {
+		bubble(t, func(t *testing.T) {
+			r := newRig(t.Context(), t, "a100-40gb")
+			create(t, r.plain, "1g.5gb@0", "1g.5gb@5")
+			plans := []plan.Plan{r.repartition(t.Context(), t, "7g.40gb=1"), r.repartition(t.Context(), t, "1g.5gb=2,2g.10gb=2")}
+			require.NoError(t, r.rules.Set(fault.Rule{Method: "*", Delay: time.Duration(i+1) * time.Millisecond, Probability: 0.3}))
+			second := open(t, fault.WrapDevice(deviceOf(t, r), r.rules))
+			reports := make([]device.Report, 2)
+			var wg sync.WaitGroup
+			for k, d := range []*device.GPU{r.gpu, second} {
+				wg.Go(func() {
+					var err error
+					reports[k], err = d.Apply(t.Context(), plans[k], device.ApplyOptions{})
+					assert.Equal(t, err == nil, reports[k].Outcome == device.Done)
+				})
+			}
+			wg.Wait()
+			require.NoError(t, r.srv.Audit())
+			now := r.state(t.Context(), t).Instances
+			assert.True(t, standsAs(now, reports[0].After, true) || standsAs(now, reports[1].After, true),
+				"%v: %v, %v", now, reports[0], reports[1])
+		})
+	}
 }

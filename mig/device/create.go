@@ -2,7 +2,6 @@ package device
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -25,7 +24,10 @@ import (
 //   - mig.ErrConflict: an instance is in the way, and the *mig.ConflictError
 //     in the chain names it; ErrNoRoom: none is, and the driver refuses;
 //   - ErrUnverified: the driver said yes, and the GPU does not show it;
-//   - the context's error, if it ended before the compute instance existed.
+//   - the context's error, if it ended before the compute instance existed;
+//   - ErrIndeterminate besides, if a call into the driver has not returned by
+//     then: what it makes is taken back once it returns, and until that is done
+//     the next operation waits.
 //
 // When an error is returned the GPU instance has been taken back. If that
 // failed as well, Left holds it and the chain holds both causes. Only what this
@@ -34,10 +36,17 @@ import (
 // its own into it, ErrInUse.
 func (g *GPU) Create(ctx context.Context, want mig.Instance) (Instance, error) {
 	s := g.step("create GPU instance").on(want)
-	if err := g.acquire(ctx); err != nil {
-		return Instance{}, s.fail(err)
-	}
-	defer g.release()
+	return do(ctx, g, s, func(ctx context.Context) (Instance, error) {
+		return g.create(ctx, want, nil)
+	}, func(in Instance) { // of which nobody will hear
+		_ = g.destroy(context.WithoutCancel(ctx), in)
+	})
+}
+
+// create is Create for who has the turn, with the compute instances that it is
+// to hold: nil is one of full size, an empty list none.
+func (g *GPU) create(ctx context.Context, want mig.Instance, compute []mig.ComputeInstance) (Instance, error) {
+	s := g.step("create GPU instance").on(want)
 	if err := g.model.Validate(want); err != nil {
 		return Instance{}, s.fail(err)
 	}
@@ -47,7 +56,7 @@ func (g *GPU) Create(ctx context.Context, want mig.Instance) (Instance, error) {
 	}
 	want.Profile, want.Size = p.Name, p.Size
 	s = s.on(want)
-	o, err := g.creatable(ctx, want, p)
+	st, o, err := g.creatable(ctx, want, p)
 	if err != nil {
 		return Instance{}, s.fail(err)
 	}
@@ -59,43 +68,78 @@ func (g *GPU) Create(ctx context.Context, want mig.Instance) (Instance, error) {
 	if ret == nvml.ERROR_INSUFFICIENT_RESOURCES {
 		return Instance{}, s.fail(g.whyNot(ctx, p, want.Start, ret))
 	}
-	if err := s.check(ret); err != nil {
-		return Instance{}, err
+	n := newborn{in: Instance{Instance: want, ID: None}, profileID: o.info.Id}
+	if gi != nil {
+		n.gi = gi
 	}
-	n := newborn{in: Instance{Instance: want, ID: None}, profileID: o.info.Id, gi: gi}
-	in, err := g.furnish(ctx, &n)
+	if ret != nvml.SUCCESS {
+		if n.gi = g.appeared(st, want, o); n.gi == nil {
+			return Instance{}, s.check(ret)
+		}
+	}
+	if n.gi == nil {
+		return Instance{}, s.fail(fmt.Errorf("%w: no handle of it", ErrUnverified))
+	}
+	in, err := g.furnish(ctx, &n, compute)
 	if err != nil {
 		return Instance{}, g.takeBack(ctx, &n, err)
 	}
 	return in, nil
 }
 
-// creatable returns the profile as this GPU offers it, if it offers the start.
-func (g *GPU) creatable(ctx context.Context, want mig.Instance, p mig.Profile) (offer, error) {
+// creatable returns what stands on the GPU, and the profile as this GPU offers
+// it, if it offers the start.
+func (g *GPU) creatable(ctx context.Context, want mig.Instance, p mig.Profile) (State, offer, error) {
 	st, offers, err := g.read(ctx)
 	if err != nil {
-		return offer{}, err
+		return State{}, offer{}, err
 	}
 	if !st.Mode.Current {
 		if st.Mode.Pending {
-			return offer{}, fmt.Errorf("%w until the GPU is reset", ErrDisabled)
+			return State{}, offer{}, fmt.Errorf("%w until the GPU is reset", ErrDisabled)
 		}
-		return offer{}, ErrDisabled
+		return State{}, offer{}, ErrDisabled
 	}
 	o, err := find(offers, p)
 	if err != nil {
-		return offer{}, err
+		return State{}, offer{}, err
 	}
 	s := g.step("list placements of").on(want)
 	places, ret := g.handle.GetGpuInstancePossiblePlacements(&o.info)
 	if err := s.check(ret); err != nil {
-		return offer{}, err
+		return State{}, offer{}, err
 	}
 	if !slices.Contains(places, nvml.GpuInstancePlacement{Start: uint32(want.Start), Size: uint32(want.Size)}) {
-		return offer{}, mismatch("by the table of %s it covers %d slices from %d, the device offers %s",
+		return State{}, offer{}, mismatch("by the table of %s it covers %d slices from %d, the device offers %s",
 			g.model, want.Size, want.Start, placementList(places))
 	}
-	return o, nil
+	return st, o, nil
+}
+
+// appeared looks for a GPU instance that a creation has made although it
+// answered an error: of the very profile and placement, empty, and not there
+// before. A driver that refuses since another process was faster says so with a
+// code of its own, which never leads here.
+func (g *GPU) appeared(before State, want mig.Instance, o offer) gpuInstanceHandle {
+	if _, there := before.At(want.Start); there || o.info.InstanceCount == 0 {
+		return nil
+	}
+	info := o.info
+	all, ret := g.handle.GetGpuInstances(&info)
+	if ret != nvml.SUCCESS {
+		return nil
+	}
+	for _, gi := range all {
+		now, ret := gi.GetInfo()
+		if ret != nvml.SUCCESS || int(now.Placement.Start) != want.Start || int(now.Placement.Size) != want.Size {
+			continue
+		}
+		compute, err := g.readCompute(Instance{Instance: want, ID: int(now.Id)}, gi)
+		if err == nil && len(compute) == 0 {
+			return gi
+		}
+	}
+	return nil
 }
 
 func placementList(places []nvml.GpuInstancePlacement) string {
@@ -119,98 +163,4 @@ func (g *GPU) whyNot(ctx context.Context, p mig.Profile, start int, ret nvml.Ret
 		return fmt.Errorf("%w: %w", inTheWay, ret)
 	}
 	return fmt.Errorf("%w (%s): %w", ErrNoRoom, st.Layout, ret)
-}
-
-// newborn is what a Create has made so far.
-type newborn struct {
-	in        Instance // as far as it has been read; the id is None until then
-	profileID uint32
-	gi        gpuInstanceHandle
-	ci        nvml.ComputeInstance // nil until it exists
-	offer     computeOffer         // of ci
-}
-
-// identify reads who the new instances are, unless that is known.
-func (g *GPU) identify(n *newborn) error {
-	if n.in.ID == None {
-		info, ret := n.gi.GetInfo()
-		if err := g.step("read new GPU instance").on(n.in.Instance).check(ret); err != nil {
-			return err
-		}
-		n.in.ID = int(info.Id)
-	}
-	if n.ci == nil || n.in.Compute != nil {
-		return nil
-	}
-	s := g.step("read new compute instance").on(n.in.Instance).gi(n.in.ID)
-	c, there, err := readComputeInstance(s, n.ci)
-	if err == nil && there {
-		c, err = n.offer.describe(n.in, c)
-		n.in.Compute = []ComputeInstance{c}
-	}
-	return s.fail(err)
-}
-
-// furnish gives a new GPU instance its compute instance and reads both back.
-func (g *GPU) furnish(ctx context.Context, n *newborn) (Instance, error) {
-	if err := g.identify(n); err != nil {
-		return Instance{}, err
-	}
-	s := g.step("create compute instance in").on(n.in.Instance).gi(n.in.ID)
-	offers, ret := computeOffers(n.gi)
-	if err := s.check(ret); err != nil {
-		return Instance{}, err
-	}
-	o, found := fullSize(offers)
-	if !found {
-		return Instance{}, s.fail(fmt.Errorf("no compute instance profile is offered: %w", nvml.ERROR_NOT_SUPPORTED))
-	}
-	if err := ctx.Err(); err != nil {
-		return Instance{}, s.fail(err)
-	}
-	ci, ret := n.gi.CreateComputeInstance(&o.info)
-	if ret != nvml.SUCCESS {
-		return Instance{}, s.check(ret)
-	}
-	n.ci, n.offer = ci, o
-	if err := g.identify(n); err != nil {
-		return Instance{}, err
-	}
-	// From here on the instance is complete: reading it back is not cut short.
-	st, _, err := g.read(context.WithoutCancel(ctx))
-	if err != nil {
-		return Instance{}, err
-	}
-	s = g.step("read back").on(n.in.Instance).gi(n.in.ID)
-	got, there := st.At(n.in.Start)
-	switch {
-	case !there:
-		return Instance{}, s.fail(fmt.Errorf("%w: the GPU holds %s", ErrUnverified, st.Layout))
-	case !got.restOf(n.in) || len(got.Compute) != 1 || got.Compute[0].Index != o.index:
-		return Instance{}, s.fail(fmt.Errorf("%w: the GPU holds %s", ErrUnverified, got.withUUIDs()))
-	}
-	return got, nil
-}
-
-// takeBack destroys what Create made, and nothing else, and returns why it did.
-// What could not be destroyed is in the error.
-func (g *GPU) takeBack(ctx context.Context, n *newborn, why error) error {
-	err := g.identify(n)
-	switch {
-	case n.in.ID != None: // a compute instance that cannot be identified keeps it in use
-		err = g.remove(context.WithoutCancel(ctx), n.in, n.profileID)
-	case errors.Is(err, nvml.ERROR_INVALID_ARGUMENT), errors.Is(err, nvml.ERROR_NOT_FOUND):
-		err = nil // another process was faster
-	}
-	if err == nil {
-		return why
-	}
-	left := &n.in
-	if failed := (*OpError)(nil); errors.As(err, &failed) && failed.Left != nil {
-		left = failed.Left
-	}
-	if errors.Is(err, ErrChanged) {
-		left = nil
-	}
-	return g.step("take back").on(n.in.Instance).gi(n.in.ID).left(left).fail(fmt.Errorf("%w; after %w", err, why))
 }

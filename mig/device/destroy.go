@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 
@@ -28,7 +29,9 @@ import (
 //     it meanwhile; the error has the ids of the GPU instance and of the compute
 //     instance;
 //   - ErrUnverified: the driver said yes, and the instance still stands;
-//   - the context's error.
+//   - the context's error, and ErrIndeterminate besides, if a call into the driver
+//     has not returned by then: nothing more is destroyed once it does, and until
+//     then the next operation waits.
 //
 // Destroying cannot be undone, so a Destroy that fails after the first compute
 // instance leaves the rest, in Left; a second Destroy, of the whole or of the
@@ -39,10 +42,13 @@ import (
 // unseen.
 func (g *GPU) Destroy(ctx context.Context, in Instance) error {
 	s := g.step("destroy GPU instance").on(in.Instance).gi(in.ID)
-	if err := g.acquire(ctx); err != nil {
-		return s.fail(err)
-	}
-	defer g.release()
+	_, err := do(ctx, g, s, func(ctx context.Context) (any, error) { return nil, g.destroy(ctx, in) }, nil)
+	return err
+}
+
+// destroy is Destroy for who has the turn.
+func (g *GPU) destroy(ctx context.Context, in Instance) error {
+	s := g.step("destroy GPU instance").on(in.Instance).gi(in.ID)
 	st, offers, err := g.read(ctx)
 	if err != nil {
 		return err
@@ -100,9 +106,29 @@ func (g *GPU) remove(ctx context.Context, in Instance, profileID uint32) error {
 		return unlessGone(gi.Destroy())
 	})
 	if err != nil {
+		g.recount(&left, in, profileID)
 		return s.fail(err)
 	}
-	return s.left(&left).fail(again(func() error { return g.gone(in, profileID) }))
+	if err = again(func() error { return g.gone(in, profileID) }); err != nil {
+		g.recount(&left, in, profileID)
+	}
+	return s.left(&left).fail(err)
+}
+
+// recount puts back into what is left the compute instances that still stand,
+// though the driver has said that they are gone.
+func (g *GPU) recount(left *Instance, before Instance, profileID uint32) {
+	gi, err := g.same(before, profileID)
+	if err != nil || gi == nil {
+		return
+	}
+	now, err := g.readCompute(before, gi)
+	if err != nil {
+		return
+	}
+	left.Compute = slices.DeleteFunc(now, func(c ComputeInstance) bool {
+		return !slices.ContainsFunc(before.Compute, func(b ComputeInstance) bool { return b.UUID == c.UUID })
+	})
 }
 
 // removeCompute destroys a compute instance if it is the one that was read.

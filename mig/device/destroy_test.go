@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/device"
+	"github.com/gpushare/gpushare/nvmlfake/fault"
 )
 
 func TestDestroyWhereNothingBegins(t *testing.T) {
@@ -199,5 +200,24 @@ func TestDestructionIsReadBack(t *testing.T) {
 		require.ErrorAs(t, err, &op)
 		require.NotNil(t, op.Left)
 		assert.Equal(t, "3g.20gb@4 GI 2 []", op.Left.String())
+	}
+}
+
+// What is left is what a reading shows, whatever the driver has said.
+func TestDestroyLeavesWhatStands(t *testing.T) {
+	t.Parallel()
+	for methods, want := range map[string]error{
+		"ComputeInstance.Destroy":                     device.ErrInUse,
+		"ComputeInstance.Destroy,GpuInstance.Destroy": device.ErrUnverified,
+	} {
+		r := newRig(t.Context(), t, "a100-40gb")
+		in := create(t, r.plain, "3g.20gb@4")[0]
+		require.NoError(t, r.rules.Set(fault.Rule{Method: methods, Effect: fault.Pretend}))
+		err := r.gpu.Destroy(t.Context(), in)
+		require.ErrorIs(t, err, want)
+		var op *device.OpError
+		require.ErrorAs(t, err, &op)
+		require.NotNil(t, op.Left)
+		assert.Equal(t, in, *op.Left, "the compute instance still stands")
 	}
 }

@@ -2,12 +2,30 @@
 // NVML, in the terms of package mig.
 //
 // Use it where a program holds an NVML device handle and wants to know how the
-// GPU is cut, or to create and destroy one instance at a start of its choice.
-// What should be cut, and where, is decided without a GPU: see package mig.
+// GPU is cut, to carry out a plan of package plan as one transaction, or to create
+// and destroy a single instance. What should be cut, and where, is decided
+// without a GPU: see packages mig and plan.
 //
 //	nvml.Device ──Open──► GPU ──State────────────────► Mode, Instances, mig.Layout
+//	                       ├──PlanState──► plan.State ──► plan.Repartition ─┐
+//	                       ├──Apply(plan.Plan) ◄────────────────────────────┘
+//	                       │    └─► Report: done, or rolled back, or what is left
+//	                       ├──Resume(Journal), Undo(Journal)
 //	                       ├──Create(mig.Instance)────► Instance with its MIG UUID
 //	                       └──Destroy(Instance)
+//
+// A transaction:
+//
+//	read ─► same state, MIG on, no victim in use? ─no─► refused, nothing has changed
+//	 │yes
+//	 ▼
+//	each step: journal, change, read back, journal ─────► the goal stands: Done
+//	 │ a step fails, the context ends
+//	 ▼
+//	back to the former layout, read back ──────────────► Unchanged, RolledBack
+//	 │ not to be had: in use by now, another's, the GPU gone
+//	 ▼
+//	report of what stands: Left ──────► Resume or Undo, with the journal, later
 //
 // An Instance is a GPU instance as it was read, with its id and its compute
 // instances; Destroy takes one, not a start, and destroys that one or none.
@@ -17,8 +35,12 @@
 // name.
 //
 // The rules people get wrong:
-//   - A call that returned is not a change that happened. Create and Destroy
-//     read the GPU again and report success only if the change shows.
+//   - A call that returned is not a change that happened, and one that failed may
+//     have happened all the same. Everything here reads the GPU again and goes by
+//     what it shows.
+//   - A destruction cannot be undone. The same instance created again has another
+//     UUID, and whoever was given the old one has to be told: a report lists both
+//     (Renewed).
 //   - A start and an id are not an identity. Between a decision and its
 //     execution another process can put another instance there, under the same
 //     number; only the UUIDs of the compute instances differ. Destroy compares
@@ -33,21 +55,30 @@
 //     the way (the error is then a *mig.ConflictError that names it), or the
 //     driver has no room although nothing does (ErrNoRoom).
 //
-// When an error is returned nothing has changed, or the *OpError says in its
-// field Left what a half-done step left behind. A Create that fails half way is
-// taken back. A Destroy cannot be: the same instance created again would carry
-// another UUID, so Destroy stops and says what is left, and a second Destroy
-// carries on.
+// When a Create or a Destroy returns an error nothing has changed, or the *OpError
+// says in its field Left what a half-done step left behind. A Create that fails
+// half way is taken back. A Destroy stops and says what is left, and a second
+// Destroy carries on.
 //
-// A call into the driver cannot be cancelled. A context is looked at between
-// calls only; a call that hangs, hangs its caller.
+// A call into the driver cannot be cancelled, and one can take seconds or hang.
+// Each operation works in a goroutine of its own; when its context ends, it
+// returns within a twentieth of a second all the same, and if a call has not
+// returned by then the error is ErrIndeterminate and names the call. The goroutine
+// puts things in order once the call returns (Create takes back what it made,
+// Destroy stops, Apply rolls back), and until then the next operation on the GPU
+// waits. A call that never returns keeps that goroutine, and the GPU's turn, for
+// ever.
 //
 // A GPU is safe for concurrent use and does one thing at a time. Other
 // processes can change the same GPU at any moment, also between two calls of
 // this package; nothing is cached and no NVML handle is kept across a change,
-// so the next State tells the truth. A State costs some 35 calls into the
-// driver and 15 to 20 more per instance, a Create two of them, a Destroy one and
-// some ten calls; on hardware a destruction takes about a second.
+// so the next State tells the truth. Lock keeps the processes that agree on a
+// file out of each other's way.
+//
+// A State costs some 35 calls into the driver and 15 to 20 more per instance, a
+// Create two of them, a Destroy one and some ten calls, an Apply what its steps
+// cost and two States besides, with Blockers; on hardware a destruction takes
+// about a second.
 //
 // The package needs cgo, as go-nvml does. Only plain structs of go-nvml are
 // used, so that a fake can stand in for the driver.

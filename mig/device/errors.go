@@ -15,15 +15,17 @@ import (
 // ErrUnknownProfile, ErrIllegalStart, ErrConflict, ErrNoInstance) and the codes
 // of NVML match as well.
 var (
-	ErrChanged      = errors.New("another instance stands there than the one that was read")
-	ErrDisabled     = errors.New("MIG mode is off")
-	ErrInUse        = errors.New("in use by a client") // a process, or a monitor that holds a handle
-	ErrLost         = errors.New("the GPU is lost")
-	ErrMismatch     = errors.New("the device disagrees with the table")
-	ErrNoPermission = errors.New("no permission")
-	ErrNoRoom       = errors.New("no room, though no instance stands in the way")
-	ErrNotSupported = errors.New("not supported by the device")
-	ErrUnverified   = errors.New("the driver reported success, but a second reading does not show it")
+	ErrChanged       = errors.New("another instance stands there than the one that was read")
+	ErrDisabled      = errors.New("MIG mode is off")
+	ErrIndeterminate = errors.New("what becomes of it is not known yet")
+	ErrInUse         = errors.New("in use by a client") // a process, or a monitor that holds a handle
+	ErrJournal       = errors.New("not a journal that can be used here")
+	ErrLost          = errors.New("the GPU is lost")
+	ErrMismatch      = errors.New("the device disagrees with the table")
+	ErrNoPermission  = errors.New("no permission")
+	ErrNoRoom        = errors.New("no room, though no instance stands in the way")
+	ErrNotSupported  = errors.New("not supported by the device")
+	ErrUnverified    = errors.New("the driver reported success, but a second reading does not show it")
 )
 
 // None stands in an OpError for an id or a start that does not apply.
@@ -52,11 +54,11 @@ type OpError struct {
 // Error names the GPU, the step, the instance, the cause and what is left.
 func (e *OpError) Error() string {
 	var b strings.Builder
-	b.WriteString("mig/device: ")
+	where := "mig/device: "
 	if e.GPU != "" {
-		b.WriteString(e.GPU + ": ")
+		where += e.GPU + ": "
 	}
-	b.WriteString(e.Op)
+	b.WriteString(where + e.Op)
 	if e.Profile != "" {
 		b.WriteString(" " + e.Profile)
 		if e.Start != None {
@@ -70,7 +72,8 @@ func (e *OpError) Error() string {
 		}
 		b.WriteByte(')')
 	}
-	fmt.Fprintf(&b, ": %v", e.Err)
+	// The steps inside a step are on the same GPU: it is named once.
+	b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), where, ""))
 	if e.Left != nil {
 		fmt.Fprintf(&b, "; left behind: %v", *e.Left)
 	}

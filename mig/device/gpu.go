@@ -18,7 +18,8 @@ type GPU struct {
 	uuid     string
 	totalMiB int // as the device reports it, rounded up
 
-	busy chan struct{} // holds one element while an operation runs
+	busy  chan struct{} // holds one element while an operation runs
+	watch *watch        // of the calls of that operation
 }
 
 // Open identifies the GPU behind a handle: its model is found by PCI id and
@@ -30,35 +31,57 @@ type GPU struct {
 // ErrMismatch when the product name does but the memory is another's; it is an
 // *OpError like all others.
 func Open(ctx context.Context, dev nvml.Device) (*GPU, error) {
-	g := &GPU{handle: dev, busy: make(chan struct{}, 1)}
+	return openAs(ctx, dev, nil)
+}
+
+// OpenModel is Open for a GPU whose table the caller brings, as one built from
+// what the device itself reports. Nothing about it is checked until it is used:
+// a profile that the device has otherwise is then an ErrMismatch.
+func OpenModel(ctx context.Context, dev nvml.Device, model *mig.Model) (*GPU, error) {
+	if model == nil {
+		var g GPU
+		return nil, g.step("open").fail(fmt.Errorf("no model: %w", mig.ErrUnknownModel))
+	}
+	return openAs(ctx, dev, model)
+}
+
+func openAs(ctx context.Context, dev nvml.Device, model *mig.Model) (*GPU, error) {
+	g := &GPU{model: model, busy: make(chan struct{}, 1), watch: &watch{}}
 	s := g.step("open")
 	if dev == nil {
 		return nil, s.fail(fmt.Errorf("no device handle: %w", nvml.ERROR_INVALID_ARGUMENT))
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, s.fail(err)
+	g.handle = watchedGPU{dev, g.watch}
+	_, err := do(ctx, g, s, func(ctx context.Context) (any, error) { return nil, g.identifySelf(ctx) }, nil)
+	if err != nil {
+		return nil, err
 	}
+	return g, nil
+}
+
+// identifySelf reads who the GPU is, and finds its table unless there is one.
+func (g *GPU) identifySelf(ctx context.Context) error {
 	uuid, ret := g.handle.GetUUID()
 	if ret != nvml.SUCCESS {
-		return nil, g.step("read the UUID").check(ret)
+		return g.step("read the UUID").check(ret)
 	}
 	g.uuid = uuid
-	s = g.step("open")
+	s := g.step("open")
 	if isMIG, ret := g.handle.IsMigDeviceHandle(); ret == nvml.SUCCESS && isMIG {
-		return nil, s.fail(fmt.Errorf("a MIG device, not a GPU: %w", nvml.ERROR_INVALID_ARGUMENT))
+		return s.fail(fmt.Errorf("a MIG device, not a GPU: %w", nvml.ERROR_INVALID_ARGUMENT))
 	}
 	memory, ret := g.handle.GetMemoryInfo()
 	if ret != nvml.SUCCESS {
-		return nil, g.step("read the total memory").check(ret)
+		return g.step("read the total memory").check(ret)
 	}
 	g.totalMiB = int((memory.Total + 1<<20 - 1) >> 20)
 	if err := ctx.Err(); err != nil {
-		return nil, s.fail(err)
+		return s.fail(err)
 	}
-	if err := g.findModel(); err != nil {
-		return nil, s.fail(err)
+	if g.model != nil {
+		return nil
 	}
-	return g, nil
+	return s.fail(g.findModel())
 }
 
 // findModel finds the table of the GPU.
@@ -93,21 +116,3 @@ func (g *GPU) UUID() string { return g.uuid }
 
 // String returns the UUID and the model.
 func (g *GPU) String() string { return g.uuid + " (" + g.model.Key() + ")" }
-
-// acquire waits for the operations before this one.
-func (g *GPU) acquire(ctx context.Context) error {
-	if g.busy == nil {
-		return fmt.Errorf("this GPU does not come from Open: %w", nvml.ERROR_INVALID_ARGUMENT)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case g.busy <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (g *GPU) release() { <-g.busy }

@@ -14,7 +14,7 @@ import (
 
 func TestOpen(t *testing.T) {
 	t.Parallel()
-	for m := range mig.Models() {
+	for _, m := range models() {
 		t.Run(m.Key(), func(t *testing.T) {
 			t.Parallel()
 			_, devs := newServer(t, false, m.Key())

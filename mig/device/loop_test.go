@@ -173,7 +173,7 @@ func TestBooksAndDevicesAgree(t *testing.T) {
 // profileNames returns the names of all profiles of the fleet, each once.
 func profileNames() []string {
 	seen := map[string]bool{}
-	for m := range mig.Models() {
+	for _, m := range models() {
 		for p := range m.Profiles() {
 			seen[p.Name] = true
 		}

@@ -11,13 +11,22 @@ type gpuHandle interface {
 	GetName() (string, nvml.Return)
 	GetPciInfo() (nvml.PciInfo, nvml.Return)
 	GetMemoryInfo() (nvml.Memory, nvml.Return)
+	GetArchitecture() (nvml.DeviceArchitecture, nvml.Return)
 
-	// MIG mode: current, pending.
+	// MIG mode: current, pending; to set it returns what became of the
+	// activation, then the code of the call itself.
 	GetMigMode() (int, int, nvml.Return)
+	SetMigMode(mode int) (activation, ret nvml.Return)
+
+	// Processes.
+	GetComputeRunningProcesses() ([]nvml.ProcessInfo, nvml.Return)
+	GetGraphicsRunningProcesses() ([]nvml.ProcessInfo, nvml.Return)
+	GetMPSComputeRunningProcesses() ([]nvml.ProcessInfo, nvml.Return)
 
 	// GPU instances.
 	GetGpuInstanceProfileInfo(profile int) (nvml.GpuInstanceProfileInfo, nvml.Return)
 	GetGpuInstancePossiblePlacements(*nvml.GpuInstanceProfileInfo) ([]nvml.GpuInstancePlacement, nvml.Return)
+	GetGpuInstanceRemainingCapacity(*nvml.GpuInstanceProfileInfo) (int, nvml.Return)
 	GetGpuInstances(*nvml.GpuInstanceProfileInfo) ([]nvml.GpuInstance, nvml.Return)
 	GetGpuInstanceById(id int) (nvml.GpuInstance, nvml.Return)
 	CreateGpuInstanceWithPlacement(*nvml.GpuInstanceProfileInfo, *nvml.GpuInstancePlacement) (nvml.GpuInstance, nvml.Return)
@@ -31,9 +40,11 @@ type gpuHandle interface {
 type gpuInstanceHandle interface {
 	GetInfo() (nvml.GpuInstanceInfo, nvml.Return)
 	GetComputeInstanceProfileInfo(profile, engine int) (nvml.ComputeInstanceProfileInfo, nvml.Return)
+	GetComputeInstancePossiblePlacements(*nvml.ComputeInstanceProfileInfo) ([]nvml.ComputeInstancePlacement, nvml.Return)
 	GetComputeInstances(*nvml.ComputeInstanceProfileInfo) ([]nvml.ComputeInstance, nvml.Return)
 	GetComputeInstanceById(id int) (nvml.ComputeInstance, nvml.Return)
 	CreateComputeInstance(*nvml.ComputeInstanceProfileInfo) (nvml.ComputeInstance, nvml.Return)
+	CreateComputeInstanceWithPlacement(*nvml.ComputeInstanceProfileInfo, *nvml.ComputeInstancePlacement) (nvml.ComputeInstance, nvml.Return)
 	Destroy() nvml.Return
 }
 

@@ -23,7 +23,7 @@ func (g *GPU) read(ctx context.Context) (State, []offer, error) {
 	if err := g.step("read the MIG mode").check(ret); err != nil {
 		return State{}, nil, err
 	}
-	st := State{Mode: Mode{Current: current == nvml.DEVICE_MIG_ENABLE, Pending: pending == nvml.DEVICE_MIG_ENABLE}}
+	st := State{GPU: g.uuid, Mode: Mode{Current: current == nvml.DEVICE_MIG_ENABLE, Pending: pending == nvml.DEVICE_MIG_ENABLE}}
 	if !st.Mode.Current {
 		return st, nil, nil
 	}

@@ -18,6 +18,7 @@ type Mode struct {
 // State is what a GPU reported when it was read. It is plain data and belongs to
 // the caller.
 type State struct {
+	GPU       string // UUID
 	Mode      Mode
 	Instances []Instance // lowest start first
 
@@ -115,12 +116,12 @@ type ComputeInstance struct {
 //
 // The error is an *OpError; it matches ErrNotSupported on a GPU without MIG,
 // and ErrMismatch or a condition of package mig when the device and the table
-// disagree.
+// disagree; ErrIndeterminate where the context has ended while a call into the
+// driver had not returned, which changes nothing but keeps the GPU from the next
+// operation until it does.
 func (g *GPU) State(ctx context.Context) (State, error) {
-	if err := g.acquire(ctx); err != nil {
-		return State{}, g.step("read state").fail(err)
-	}
-	defer g.release()
-	st, _, err := g.read(ctx)
-	return st, err
+	return do(ctx, g, g.step("read state"), func(ctx context.Context) (State, error) {
+		st, _, err := g.read(ctx)
+		return st, err
+	}, nil)
 }

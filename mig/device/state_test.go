@@ -97,7 +97,7 @@ func TestStateOfMode(t *testing.T) {
 			d := open(t, devs[0])
 			st, err := d.State(t.Context())
 			require.NoError(t, err)
-			assert.Equal(t, device.State{}, st)
+			assert.Equal(t, device.State{GPU: d.UUID()}, st)
 			assert.Equal(t, "not cut", st.String())
 
 			_, ret := devs[0].SetMigMode(nvml.DEVICE_MIG_ENABLE)

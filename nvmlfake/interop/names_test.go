@@ -30,11 +30,12 @@ func TestNamesFromPublishedMemory(t *testing.T) {
 		if total == 0 {
 			total = m.Spec().NameMemoryGB * 1024 // the rule only needs whole GiB, rounded up
 		}
-		compared := 0
+		compared, published := 0, false
 		for p := range m.Profiles() {
 			if p.MemoryMiB == 0 {
 				continue
 			}
+			published = true
 			for c := range m.ComputeProfiles(p.Name) {
 				got, err := vendor().NewMigProfile(p.Index, c.Index, 0, uint64(p.MemoryMiB), uint64(total)<<20)
 				require.NoError(t, err)
@@ -42,7 +43,7 @@ func TestNamesFromPublishedMemory(t *testing.T) {
 				compared++
 			}
 		}
-		assert.Positive(t, compared)
+		assert.Equal(t, published, compared > 0)
 	})
 }
 

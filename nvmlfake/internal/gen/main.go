@@ -1,6 +1,6 @@
-// Command gen writes the base types of package nvmlfake: for each interface
+// Command gen writes the base types of package nvmlfake (for each interface
 // that NVML's Go binding can return, a type whose every method records the
-// call and answers ERROR_NOT_SUPPORTED.
+// call and answers ERROR_NOT_SUPPORTED) and the wrappers of package fault.
 //
 // It is run by go generate in the package's directory. It reads the interfaces
 // by reflection, so it sees what the compiler sees; its test compares the
@@ -14,12 +14,20 @@ import (
 )
 
 func main() {
-	source, err := generate()
-	if err == nil {
-		err = os.WriteFile("base_gen.go", source, 0o644)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1)
+	for _, f := range []struct {
+		path     string
+		generate func() ([]byte, error)
+	}{
+		{"base_gen.go", generate},
+		{"fault/wrap_gen.go", generateWrap},
+	} {
+		source, err := f.generate()
+		if err == nil {
+			err = os.WriteFile(f.path, source, 0o644)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "gen:", err)
+			os.Exit(1)
+		}
 	}
 }

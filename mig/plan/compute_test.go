@@ -1,0 +1,48 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/mig"
+	"github.com/gpushare/gpushare/mig/plan"
+)
+
+// TestProfilesOfOneName: two compute profiles of a GPU instance can share a name.
+// The smaller one is not of full size, and one of few is not the ordinary one.
+func TestProfilesOfOneName(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, gi, compute string
+		index             int // that stands there
+		want              string
+		created           int // index that is created; -1: nothing to do
+	}{
+		{"full size", "1g.20gb", "1g.20gb", 7, "1g.20gb=1", -1},
+		{"fewer multiprocessors", "1g.20gb", "1g.20gb", 0, "1g.20gb=1", 7},
+		{"the ordinary single slice", "2g.20gb", "1c.2g.20gb", 0, "1c.2g.20gb=1", -1},
+		{"one that stands alone", "2g.20gb", "1c.2g.20gb", 7, "1c.2g.20gb=1", 0},
+		{"an index that is not given", "3g.40gb", "3g.40gb", 0, "3g.40gb=1", -1},
+		{"an index that no profile has", "3g.40gb", "3g.40gb", 5, "3g.40gb=1", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m := lookup(t, "h100-80gb-sxm5")
+			l, err := m.Empty().Fit(mig.Demand{c.gi: 1})
+			require.NoError(t, err)
+			from := plan.StateOf(l)
+			from.Instances[0].Compute = []mig.ComputeInstance{{Profile: c.compute, Index: c.index}}
+			p, err := plan.Repartition(from, demand(t, c.want))
+			require.NoError(t, err)
+			require.NoError(t, p.Check(from))
+			if c.created < 0 {
+				assert.Empty(t, p.Steps)
+				return
+			}
+			require.Len(t, creations(p), 1)
+			assert.Equal(t, c.created, creations(p)[0].Compute[0].Index)
+		})
+	}
+}

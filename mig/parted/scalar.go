@@ -1,0 +1,104 @@
+package parted
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// keyText returns a key as the text that it becomes in JSON: mig-parted turns its
+// input into JSON first.
+func keyText(n *yaml.Node) (string, bool) {
+	if n.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	switch n.ShortTag() {
+	case "!!null", "!!binary", "!!merge":
+		return "", false
+	case "!!int":
+		var v int64
+		if n.Decode(&v) == nil {
+			return strconv.FormatInt(v, 10), true
+		}
+	case "!!float":
+		var v float64
+		if n.Decode(&v) == nil {
+			return strconv.FormatFloat(v, 'g', -1, 64), true
+		}
+	case "!!bool":
+		if v, ok := boolean(n); ok {
+			return strconv.FormatBool(v), true
+		}
+	case "!!str":
+		// "on" and "yes" are booleans in the YAML that mig-parted reads.
+		if v, ok := boolean(n); ok {
+			return strconv.FormatBool(v), true
+		}
+	}
+	return n.Value, true
+}
+
+// boolean reads true and false, and without quotes also yes, no, on, off, as
+// YAML 1.1 does.
+func boolean(n *yaml.Node) (value, ok bool) {
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	tag := n.ShortTag()
+	if n.Kind != yaml.ScalarNode || tag != "!!bool" && (tag != "!!str" || n.Style&quoted != 0) {
+		return false, false
+	}
+	err := n.Decode(&value)
+	return value, err == nil
+}
+
+// text reads a string.
+func text(n *yaml.Node) (string, bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		return "", false
+	}
+	return n.Value, true
+}
+
+// integer reads a whole number, also in the form 7.0: in JSON that is 7.
+func integer(n *yaml.Node) (int, bool) {
+	const most = 1 << 53
+	var v int
+	var f float64
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		return 0, false
+	case n.ShortTag() == "!!int":
+		err := n.Decode(&v)
+		return v, err == nil
+	case n.ShortTag() == "!!float" && n.Decode(&f) == nil && f == math.Trunc(f) && math.Abs(f) < most:
+		return int(f), true
+	}
+	return 0, false
+}
+
+// describe says what a value is, for messages.
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a map"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		if isNull(n) {
+			return "nothing"
+		}
+		const most = 40
+		v := n.Value
+		if utf8.RuneCountInString(v) > most {
+			v = string([]rune(v)[:most]) + "…"
+		}
+		if n.ShortTag() == "!!str" {
+			return "the text " + strconv.Quote(v)
+		}
+		return strings.TrimPrefix(n.ShortTag(), "!!") + " " + v
+	default:
+		return "something else"
+	}
+}

@@ -28,17 +28,28 @@ type refusal struct {
 }
 
 type reason struct {
-	Kind   string `json:"kind"` // memory, compute, count, media or position
+	Kind   string `json:"kind"` // memory, compute, count, media, position or, of a plan, busy
 	Detail string `json:"detail"`
 }
 
-// fit says whether a demand fits on one GPU beside what is there.
+// fit says whether a demand fits on one GPU, or on many, beside what is there.
 func fit(inv *invocation, args []string) error {
 	model := inv.flags.String("model", "", "")
 	want := inv.flags.String("want", "", "")
 	have := inv.flags.String("have", "", "")
-	if err := inv.parse(args, "model", "want"); err != nil {
+	gpus := inv.flags.String("gpus", "", "")
+	if err := inv.parse(args, "want"); err != nil {
 		return err
+	}
+	which, err := inv.exactlyOne("model", "gpus")
+	if err != nil {
+		return err
+	}
+	if which == "gpus" {
+		if inv.given("have") {
+			return errors.New("-gpus and -have exclude each other: what is there stands in -gpus")
+		}
+		return fitFleet(inv, *gpus, *want)
 	}
 	m, err := lookup(*model)
 	if err != nil {

@@ -33,6 +33,9 @@ func layouts(inv *invocation, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !m.HasGeometry() {
+		return fmt.Errorf("-model: %s: %w", m, mig.ErrUnknownGeometry)
+	}
 	selected := slices.Collect(m.PlainProfiles())
 	if inv.given("profiles") {
 		if selected, err = parseProfiles(m, *names); err != nil {

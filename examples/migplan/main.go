@@ -1,8 +1,11 @@
 // Command migplan answers questions about MIG layouts without a GPU: which
-// profiles a model offers, whether a demand fits beside what is there, and
-// which layouts exist.
+// profiles a model offers, whether a demand fits beside what is there, which
+// layouts exist, how to get from one to another with the fewest victims and what
+// that costs, and whether the configurations of a mig-parted file can work.
 //
 //	migplan fit -model a100-40gb -want 3g.20gb=1,2g.10gb=1 -have 1g.5gb@6
+//	migplan plan -model a100-40gb -have 1g.5gb@1,1g.5gb@4 -want 3g.20gb=1,1g.5gb=1
+//	migplan lint -f config.yaml -model a100-40gb
 //
 // It prints a picture for people and, with -json, one JSON object for
 // programs. Its exit status is 0 when done, 1 when the answer is no, and 2 for
@@ -16,26 +19,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gpushare/gpushare/mig"
 )
-
-const usage = `migplan answers questions about MIG layouts, without a GPU.
-
-Usage:
-  migplan models [-json]
-        the GPU models that are known
-  migplan profiles -model M [-json]
-        what a model can be cut into, and where
-  migplan fit -model M -want PROFILE=N,... [-have PROFILE@START,...] [-json]
-        does a demand fit beside what is there?
-  migplan layouts -model M [-maximal] [-profiles PROFILE,...] [-json]
-        the layouts that exist, and how many
-
-M is a key such as a100-40gb or a product name of NVML. START is a memory slice.
-Exit status: 0 done, 1 the answer is no, 2 bad usage or input.
-`
 
 // schema is the version of the JSON that every command prints.
 const schema = 1
@@ -50,13 +38,31 @@ const (
 // errNo says that the question was answered, with no.
 var errNo = errors.New("the answer is no")
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// command is what the first argument names.
+type command struct {
+	name string
+	run  func(*invocation, []string) error
+}
+
+// commands lists all of them, in the order of the usage text.
+func commands() []command {
+	return []command{
+		{"models", models},
+		{"profiles", profiles},
+		{"layouts", layouts},
+		{"fit", fit},
+		{"smallest", smallest},
+		{"mix", mix},
+		{"plan", planCommand},
+		{"cost", cost},
+		{"lint", lint},
+	}
+}
 
 // run is the whole program.
-func run(args []string, stdout, stderr io.Writer) int {
-	commands := map[string]func(*invocation, []string) error{
-		"models": models, "profiles": profiles, "fit": fit, "layouts": layouts,
-	}
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)
 		return exitBad
@@ -66,15 +72,20 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stdout, usage)
 		return exitDone
 	}
-	command, found := commands[args[0]]
-	if !found {
-		fmt.Fprintf(stderr, "migplan: unknown command %q (there are models, profiles, fit, layouts; -h explains)\n", args[0])
+	list := commands()
+	chosen := slices.IndexFunc(list, func(c command) bool { return c.name == args[0] })
+	if chosen < 0 {
+		var names []string
+		for _, c := range list {
+			names = append(names, c.name)
+		}
+		fmt.Fprintf(stderr, "migplan: unknown command %q (there are %s; -h explains)\n", args[0], strings.Join(names, ", "))
 		return exitBad
 	}
-	inv := &invocation{out: stdout, flags: flag.NewFlagSet(args[0], flag.ContinueOnError)}
+	inv := &invocation{in: stdin, out: stdout, flags: flag.NewFlagSet(args[0], flag.ContinueOnError)}
 	inv.flags.SetOutput(io.Discard)
 	inv.flags.BoolVar(&inv.json, "json", false, "")
-	switch err := command(inv, args[1:]); {
+	switch err := list[chosen].run(inv, args[1:]); {
 	case err == nil:
 		return exitDone
 	case errors.Is(err, errNo):
@@ -90,6 +101,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // invocation is one run of a command.
 type invocation struct {
+	in    io.Reader
 	out   io.Writer
 	flags *flag.FlagSet
 	json  bool
@@ -128,6 +140,15 @@ func (inv *invocation) print(value any, text func() string) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(value)
+}
+
+// read returns what stands in a file, or in the standard input where the name is
+// "-".
+func (inv *invocation) read(name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(inv.in)
+	}
+	return os.ReadFile(name)
 }
 
 // lookup returns the model of the -model flag.

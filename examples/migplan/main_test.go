@@ -15,8 +15,14 @@ import (
 // call runs the program and returns what it printed.
 func call(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
+	return callWith(t, "", args...)
+}
+
+// callWith is call with something on the standard input.
+func callWith(t *testing.T, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
 	var out, err strings.Builder
-	status = run(args, &out, &err)
+	status = run(args, strings.NewReader(stdin), &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -39,8 +45,11 @@ func TestUsage(t *testing.T) {
 	assert.Equal(t, exitBad, status)
 	assert.Empty(t, out)
 	assert.Equal(t, usage, errs)
+	for _, c := range commands() {
+		assert.Contains(t, usage, "\n  migplan "+c.name+" ")
+	}
 
-	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"fit", "-h"}, {"layouts", "-help"}} {
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"fit", "-h"}, {"layouts", "-help"}, {"plan", "-h"}, {"lint", "-h"}} {
 		status, out, errs = call(t, args...)
 		assert.Equal(t, exitDone, status, args)
 		assert.Equal(t, usage, out, args)
@@ -60,15 +69,17 @@ func TestBadInput(t *testing.T) {
 		args []string
 		says []string
 	}{
-		{"unknown command", []string{"fits"}, []string{`"fits"`, "models, profiles, fit, layouts"}},
+		{"unknown command", []string{"fits"}, []string{`"fits"`, "models, profiles, layouts, fit, smallest, mix, plan, cost, lint;"}},
 		{"unknown flag", a100("fit", "-wants", "1g.5gb=1"), []string{"migplan fit", "-wants"}},
 		{"flag without value", a100("fit", "-want"), []string{"-want"}},
 		{"flag with a value it does not take", a100("layouts", "-maximal=perhaps"), []string{"perhaps", "-maximal"}},
 		{"trailing argument", a100("layouts", "7g.40gb"), []string{"migplan layouts", `"7g.40gb"`}},
 		{"trailing argument of models", []string{"models", "a100-40gb"}, []string{`"a100-40gb"`}},
 		{"no model", []string{"profiles"}, []string{"-model is missing"}},
+		{"no GPU to fit on", []string{"fit", "-want", "1g.5gb=1"}, []string{"-model, -gpus is missing"}},
 		{"no want", a100("fit"), []string{"-want is missing"}},
 		{"unknown model", []string{"profiles", "-model", "a100"}, []string{`"a100"`, "-model", "a100-40gb, a100-80gb"}},
+		{"layouts of a model whose placements nobody has published", []string{"layouts", "-model", "thor-igpu"}, []string{"-model", "thor-igpu", "unknown"}},
 		{"empty model", []string{"layouts", "-model", ""}, []string{`""`, "-model"}},
 		{"placeholder product name", []string{"profiles", "-model", "Graphics Device"}, []string{`"Graphics Device"`}},
 		{"unknown profile", a100("fit", "-want", "5g.25gb=1"), []string{"-want", `"5g.25gb"`, "a100-40gb", "3g.20gb"}},
@@ -98,17 +109,24 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, args := range [][]string{c.args, append([]string{c.args[0], "-json"}, c.args[1:]...)} {
-				status, out, errs := call(t, args...)
-				assert.Equal(t, exitBad, status)
-				assert.Empty(t, out)
-				assert.True(t, strings.HasPrefix(errs, "migplan"), errs)
-				assert.Equal(t, 1, strings.Count(errs, "\n"), errs)
-				for _, s := range c.says {
-					assert.Contains(t, errs, s)
-				}
-			}
+			refuses(t, c.args, c.says)
 		})
+	}
+}
+
+// refuses checks that the program says, on one line, that the input is bad, and
+// prints nothing else.
+func refuses(t *testing.T, args, says []string) {
+	t.Helper()
+	for _, args := range [][]string{args, append([]string{args[0], "-json"}, args[1:]...)} {
+		status, out, errs := call(t, args...)
+		assert.Equal(t, exitBad, status)
+		assert.Empty(t, out)
+		assert.True(t, strings.HasPrefix(errs, "migplan"), errs)
+		assert.Equal(t, 1, strings.Count(errs, "\n"), errs)
+		for _, s := range says {
+			assert.Contains(t, errs, s)
+		}
 	}
 }
 
@@ -124,9 +142,19 @@ func TestOutputThatFails(t *testing.T) {
 		{"models", "-json"},
 		{"fit", "-model", "a30-24gb", "-want", "1g.6gb=1"},
 		{"fit", "-model", "a30-24gb", "-want", "1g.6gb=9"},
+		{"fit", "-gpus", "a30-24gb", "-want", "1g.6gb=1"},
+		{"fit", "-gpus", "a30-24gb", "-want", "1g.6gb=9"},
+		{"plan", "-model", "a30-24gb", "-want", "1g.6gb=1"},
+		{"plan", "-model", "a30-24gb", "-want", "1g.6gb=9", "-json"},
+		{"cost", "-model", "a30-24gb", "-want", "1g.6gb=1"},
+		{"cost", "-model", "a30-24gb", "-want", "1g.6gb=9"},
+		{"lint", "-f", "-"},
+		{"smallest", "-model", "a30-24gb", "-memory", "1"},
+		{"smallest", "-model", "a30-24gb", "-memory", "1000000"},
+		{"mix", "-model", "a30-24gb", "-gpus", "1", "-requests", "1g.6gb=1"},
 	} {
 		var errs strings.Builder
-		assert.Equal(t, exitBad, run(args, failing{}, &errs), args)
+		assert.Equal(t, exitBad, run(args, strings.NewReader(""), failing{}, &errs), args)
 		assert.Contains(t, errs.String(), "broken pipe", args)
 	}
 }
@@ -140,11 +168,23 @@ func TestModels(t *testing.T) {
 		keys = append(keys, m.Model)
 		assert.NotEmpty(t, m.Profiles, m.Model)
 	}
-	assert.Equal(t, []string{
-		"a30-24gb", "a100-40gb", "a100-80gb", "h100-80gb-sxm5", "h100-80gb-pcie", "h200-141gb",
-		"b200-180gb", "rtx-pro-6000-96gb",
-	}, keys)
-	assert.Nil(t, got.Models[5].MemoryMiB, "nobody has published what NVML reports for an H200")
+	var want []string
+	for m := range mig.Models() {
+		want = append(want, m.Key())
+	}
+	assert.Equal(t, want, keys)
+	for _, key := range []string{"a30-24gb", "a100-40gb", "h100-80gb-sxm5", "h200-141gb", "gb300", "rtx-pro-6000-96gb", "thor-igpu"} {
+		assert.Contains(t, keys, key)
+	}
+	for _, m := range got.Models {
+		spec, err := mig.Lookup(m.Model)
+		require.NoError(t, err)
+		if spec.Spec().MemoryMiB == 0 {
+			assert.Nil(t, m.MemoryMiB, "%s: a figure that nobody has published is null", m.Model)
+		} else {
+			assert.Equal(t, spec.Spec().MemoryMiB, *m.MemoryMiB)
+		}
+	}
 
 	_, text, _ := call(t, "models")
 	assert.Equal(t, len(keys)+1, strings.Count(text, "\n"))

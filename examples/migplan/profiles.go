@@ -39,13 +39,17 @@ func profiles(inv *invocation, args []string) error {
 	}
 	answer := profilesAnswer{Schema: schema, Model: m.Key()}
 	for p := range m.Profiles() {
-		answer.Profiles = append(answer.Profiles, profileInfo{
-			Name: p.Name, GIProfileID: p.ID, ComputeSlices: p.ComputeSlices,
-			MemoryMiB: known(p.MemoryMiB), SMs: known(p.SMs), MaxInstances: p.MaxInstances,
-			Starts: slices.Collect(p.Starts.All()), Size: known(p.Size),
-		})
+		answer.Profiles = append(answer.Profiles, infoOf(p))
 	}
 	return inv.print(answer, func() string { return profileTable(m) })
+}
+
+func infoOf(p mig.Profile) profileInfo {
+	return profileInfo{
+		Name: p.Name, GIProfileID: p.ID, ComputeSlices: p.ComputeSlices,
+		MemoryMiB: known(p.MemoryMiB), SMs: known(p.SMs), MaxInstances: p.MaxInstances,
+		Starts: slices.Collect(p.Starts.All()), Size: known(p.Size),
+	}
 }
 
 // profileTable draws the legal placements beside the figures of each profile.

@@ -8,7 +8,7 @@
 // Here the hardware's cuts are plain Go values, so that a choice can be judged
 // by what it makes impossible.
 //
-//	programs     examples/fleet, examples/migplan, examples/openb
+//	programs     examples/fleet, examples/migplan, examples/migctl, examples/openb
 //	                │
 //	                ▼
 //	experiments  placement/replay/openb ─► placement/replay
@@ -16,7 +16,9 @@
 //	                                          ▼
 //	decisions                              placement ─► fragmentation ─► mig
 //	                                                                      ▲
-//	devices                             go-nvml ◄─ mig/device, nvmlfake ──┘
+//	cuts               mig/names, mig/fleet, mig/plan, mig/parted ────────┤
+//	                                            ▲                         │
+//	devices                  go-nvml ◄─ mig/device, nvmlfake ─────────────┘
 //
 // An arrow reads "may import", along with all that lies further on; programs
 // import what they need. Nothing knows what stands on it, so each package can be
@@ -32,10 +34,17 @@
 //     a cluster, with the figures by which policies are compared;
 //     [github.com/gpushare/gpushare/placement/replay/openb] reads the openb
 //     trace and follows the protocol of the experiment published with it.
+//   - [github.com/gpushare/gpushare/mig/names]: what a MIG device is called
+//     elsewhere; [github.com/gpushare/gpushare/mig/fleet]: questions over many
+//     GPUs; [github.com/gpushare/gpushare/mig/parted]: mig-parted's files, linted
+//     without hardware.
+//   - [github.com/gpushare/gpushare/mig/plan]: from a layout to a demand or to
+//     another layout, with the fewest victims, and what that costs.
 //   - [github.com/gpushare/gpushare/mig/device]: the MIG instances of a live GPU
-//     read, created and destroyed through NVML.
+//     read through NVML, and plans carried out on it as transactions.
 //   - [github.com/gpushare/gpushare/nvmlfake]: GPUs in memory behind go-nvml's
-//     interfaces, which refuse what hardware refuses.
+//     interfaces, which refuse what hardware refuses;
+//     [github.com/gpushare/gpushare/nvmlfake/fault] makes any of them fail.
 //
 // What a package promises holds for all of them. Data flows one way: tables and
 // live state become plain values, values become a decision, a decision becomes

@@ -87,7 +87,7 @@ func refusePlan(inv *invocation, c *change) error {
 	m := no.Have.Model()
 	detail := no.Detail
 	if len(no.Busy) > 0 && no.Limit != 0 {
-		detail = fmt.Sprintf("%s: %s; in the way: %s", no.Limit, no.Detail, names(no.Busy))
+		detail += "; busy and in the way: " + names(no.Busy)
 	}
 	answer := planRefusal{
 		refusal: refusal{Schema: schema, Model: m.Key(), Reason: reason{Kind: no.Kind(), Detail: detail}},

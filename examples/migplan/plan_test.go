@@ -83,7 +83,7 @@ func TestPlanJSON(t *testing.T) {
 			[]string{"-have", "1g.5gb@0,1g.5gb@4", "-want", "3g.20gb=2", "-busy", "1g.5gb@4"},
 			exitNo,
 			`{"schema":1,"model":"a100-40gb","feasible":false,
-				"reason":{"kind":"busy","detail":"memory: 9 memory slices needed in all, the GPU has 8; in the way: 1g.5gb@4"},
+				"reason":{"kind":"memory","detail":"9 memory slices needed in all, the GPU has 8; busy and in the way: 1g.5gb@4"},
 				"busy":[{"profile":"1g.5gb","start":4,"size":1}]}`,
 		},
 		{
@@ -163,7 +163,7 @@ after  │+2g.12gb       │·······│!1g.6gb│
 	assert.Equal(t, exitNo, status)
 	assert.Empty(t, errs)
 	assert.Equal(t, `a30-24gb: room for 4g.24gb=1 cannot be had
-reason: busy: memory: 5 memory slices needed in all, the GPU has 4; in the way: 1g.6gb@1
+reason: memory: 5 memory slices needed in all, the GPU has 4; busy and in the way: 1g.6gb@1
 
  0       1       2       3
 ┌───────┬───────┬───────┬───────┐

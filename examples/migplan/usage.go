@@ -33,7 +33,7 @@ Usage:
 QUESTION is one of
   -want PROFILE=N,...      exactly this shall stand there; what else is there goes
   -add PROFILE=N,...       this shall find room; idle instances serve or make way
-  -goal PROFILE@START,...  exactly these instances shall stand there
+  -goal PROFILE@START,...  exactly these instances shall stand there; '' is none
 and may say of what is there
   -busy START,...          it is in use and must stay (or PROFILE@START,...)
   -loss START=SECONDS,...  so many seconds of its work are lost if it goes

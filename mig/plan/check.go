@@ -93,7 +93,7 @@ func (p Plan) Check(from State) error {
 		}
 	}
 	if len(busy) > 0 {
-		return fmt.Errorf("plan: destroys %s: %w", list(busy), ErrBusy)
+		return fmt.Errorf("plan: destroys %s: %w", list(t.Model, busy), ErrBusy)
 	}
 	return p.checkEnd(t, end)
 }
@@ -101,7 +101,7 @@ func (p Plan) Check(from State) error {
 // checkEnd compares the end with the goal, and what was never touched with Kept.
 func (p Plan) checkEnd(t, end State) error {
 	if !sameInstances(t.Model, end.Instances, p.Goal) {
-		return fmt.Errorf("plan: ends at %s, but its goal is %s: %w", list(end.Instances), list(p.Goal), ErrBadPlan)
+		return fmt.Errorf("plan: ends at %s, but its goal is %s: %w", list(t.Model, end.Instances), list(t.Model, byStart(p.Goal)), ErrBadPlan)
 	}
 	var kept []Instance
 	for _, in := range t.Instances {
@@ -110,7 +110,7 @@ func (p Plan) checkEnd(t, end State) error {
 		}
 	}
 	if !sameInstances(t.Model, kept, p.Kept) {
-		return fmt.Errorf("plan: keeps %s, but says %s: %w", list(kept), list(p.Kept), ErrBadPlan)
+		return fmt.Errorf("plan: keeps %s, but says %s: %w", list(t.Model, kept), list(t.Model, byStart(p.Kept)), ErrBadPlan)
 	}
 	return nil
 }
@@ -146,6 +146,9 @@ func (s *State) apply(l mig.Layout, step Step) (mig.Layout, error) {
 		}
 		if !sameInstances(s.Model, []Instance{old}, []Instance{step.Instance}) {
 			return l, fmt.Errorf("%s stands there: %w", old.describe(s.Model), mig.ErrConflict)
+		}
+		if step.Size != 0 && step.Size != old.Size {
+			return l, fmt.Errorf("size %d, not %d: %w", step.Size, old.Size, mig.ErrBadInstance)
 		}
 		s.Instances = slices.DeleteFunc(slices.Clone(s.Instances), func(in Instance) bool { return in.Start == step.Start })
 		return l.Without(step.Start)

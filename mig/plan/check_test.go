@@ -32,6 +32,7 @@ func TestFingerprint(t *testing.T) {
 		"a size left out":        func(s *plan.State) { s.Instances[1].Size = 0 },
 		"a size left out inside": func(s *plan.State) { s.Instances[1].Compute[0].Size = 0 },
 		"the order of compute instances and UUIDs": func(s *plan.State) { slices.Reverse(s.Instances[1].Compute); slices.Reverse(s.Instances[1].UUIDs) },
+		"full size, not spelled out":               func(s *plan.State) { s.Instances[0].Compute = nil },
 		"another spelling":                         func(s *plan.State) { s.Instances[0].Profile = "1c.1g.5gb" },
 	} {
 		s := fresh()
@@ -51,7 +52,7 @@ func TestFingerprint(t *testing.T) {
 		"no GPU":           func(s *plan.State) { s.GPU = "" },
 		"a UUID":           func(s *plan.State) { s.Instances[0].UUIDs = []string{"MIG-4"} },
 		"two UUIDs":        func(s *plan.State) { slices.Reverse(s.Instances[1].UUIDs) },
-		"nothing inside":   func(s *plan.State) { s.Instances[0].Compute, s.Instances[0].UUIDs = nil, nil },
+		"nothing inside":   func(s *plan.State) { s.Instances[0].Compute, s.Instances[0].UUIDs = []mig.ComputeInstance{}, nil },
 		"no UUIDs":         func(s *plan.State) { s.Instances[0].UUIDs, s.Instances[1].UUIDs = nil, nil },
 		"model of no name": func(s *plan.State) { s.Model = nil },
 	} {
@@ -103,14 +104,16 @@ func TestCheck(t *testing.T) {
 		{"steps in another order", func(_ *plan.State, p *plan.Plan) { slices.Reverse(p.Steps) }, plan.ErrBadPlan, "step 1 of 4, create 3g.20gb@4"},
 		{"destroys what is not there", func(_ *plan.State, p *plan.Plan) { p.Steps[1].Start = 5 }, plan.ErrBadPlan, "step 2 of 4, destroy 1g.5gb@5"},
 		{"destroys another", func(_ *plan.State, p *plan.Plan) { p.Steps[1].Profile = "1g.10gb" }, plan.ErrBadPlan, "1g.5gb@4 stands there"},
-		{"destroys other compute instances", func(_ *plan.State, p *plan.Plan) { p.Steps[1].Compute = nil }, plan.ErrBadPlan, "1g.5gb@4 stands there"},
+		{"destroys other compute instances", func(_ *plan.State, p *plan.Plan) { p.Steps[1].Compute = []mig.ComputeInstance{} }, plan.ErrBadPlan, "1g.5gb@4 stands there"},
 		{"an unknown operation", func(_ *plan.State, p *plan.Plan) { p.Steps[1].Op = "move" }, plan.ErrBadPlan, `"move"`},
 		{"an unknown profile", func(_ *plan.State, p *plan.Plan) { p.Steps[0].Profile = "2g.20gb" }, mig.ErrUnknownProfile, "2g.20gb"},
 		{"compute instances that cannot be", func(_ *plan.State, p *plan.Plan) { p.Steps[0].Compute = state(t, m, "3g.20gb@0").Instances[0].Compute }, plan.ErrBadPlan, "3g.20gb"},
 		{"another size", func(_ *plan.State, p *plan.Plan) { p.Steps[0].Size = 3 }, plan.ErrBadPlan, "size 3"},
 		{"ends before the goal", func(_ *plan.State, p *plan.Plan) { p.Steps = p.Steps[:3] }, plan.ErrBadPlan, "its goal is"},
 		{"another goal", func(_ *plan.State, p *plan.Plan) { p.Goal[0].Start = 1 }, plan.ErrBadPlan, "its goal is"},
-		{"keeps less", func(_ *plan.State, p *plan.Plan) { p.Kept = nil }, plan.ErrBadPlan, "keeps 1g.5gb@0"},
+		{"a goal with nothing inside", func(_ *plan.State, p *plan.Plan) { p.Goal[0].Compute = []mig.ComputeInstance{} }, plan.ErrBadPlan, "its goal is 1g.5gb@0[]"},
+		{"destroys another size", func(_ *plan.State, p *plan.Plan) { p.Steps[1].Size = 2 }, plan.ErrBadPlan, "step 2 of 4, destroy 1g.5gb@4: malformed plan: size 2, not 1"},
+		{"keeps less", func(_ *plan.State, p *plan.Plan) { p.Kept = nil }, plan.ErrBadPlan, "keeps 1g.5gb@0, but says nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

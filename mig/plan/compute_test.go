@@ -10,6 +10,53 @@ import (
 	"github.com/gpushare/gpushare/mig/plan"
 )
 
+// TestFullSizeNotSpelledOut: nil says one compute instance of full size, in a state
+// as in a goal; an empty list says none.
+func TestFullSizeNotSpelledOut(t *testing.T) {
+	t.Parallel()
+	m := lookup(t, "a100-40gb")
+	want := mig.Demand{"3g.20gb": 1}
+	short := plan.State{Model: m, Instances: []plan.Instance{{Instance: mig.Instance{Profile: "3g.20gb", Start: 0}}}}
+	assert.Equal(t, "3g.20gb@0", short.String())
+	spelled := state(t, m, "3g.20gb@0")
+	assert.Equal(t, plan.Fingerprint(spelled), plan.Fingerprint(short))
+	p, err := plan.Repartition(short, want)
+	require.NoError(t, err)
+	assert.Empty(t, p.Steps)
+	assert.Equal(t, spelled.Instances[0].Compute, p.Kept[0].Compute)
+	p.Kept[0].Compute, p.Goal[0].Compute = nil, nil
+	require.NoError(t, p.Check(short))
+	require.NoError(t, p.Check(spelled))
+
+	short.GPU, short.Instances[0].UUIDs = "GPU-1", []string{"MIG-1"}
+	p, err = plan.Repartition(short, nil)
+	require.NoError(t, err)
+	require.Len(t, p.Steps, 1)
+	assert.Equal(t, []string{"MIG-1"}, p.Steps[0].UUIDs)
+	p.Steps[0].Compute = nil
+	require.NoError(t, p.Check(short))
+
+	short.Instances[0].Compute, short.Instances[0].UUIDs = []mig.ComputeInstance{}, nil
+	p, err = plan.Repartition(short, want)
+	require.NoError(t, err)
+	assert.Equal(t, "create 3g.20gb@4, destroy 3g.20gb@0", p.String())
+}
+
+// TestFullSize: what StateOf puts into a GPU instance is what package mig says.
+func TestFullSize(t *testing.T) {
+	t.Parallel()
+	forEachModel(t, func(t *testing.T, m *mig.Model) {
+		t.Helper()
+		for p := range m.Profiles() {
+			l, err := m.Empty().With(p, p.Starts.Lowest())
+			require.NoError(t, err)
+			want, err := m.ComputeLayout(p.Name)
+			require.NoError(t, err)
+			assert.Equal(t, want, plan.StateOf(l).Instances[0].Compute)
+		}
+	})
+}
+
 // TestProfilesOfOneName: two compute profiles of a GPU instance can share a name.
 // The smaller one is not of full size, and one of few is not the ordinary one.
 func TestProfilesOfOneName(t *testing.T) {

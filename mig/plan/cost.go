@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"time"
+
+	"github.com/gpushare/gpushare/mig"
 )
 
 // Costs are the durations of what a plan does on a device. A zero Costs makes
@@ -75,10 +77,16 @@ type Cost struct {
 	Downtime time.Duration
 }
 
-// SliceTime returns Lost and Downtime together.
-func (c Cost) SliceTime() time.Duration { return c.Lost + c.Downtime }
+// SliceTime returns Lost and Downtime together, at most what a time.Duration holds.
+func (c Cost) SliceTime() time.Duration {
+	if c.Lost > 0 && c.Downtime > math.MaxInt64-c.Lost {
+		return math.MaxInt64
+	}
+	return c.Lost + c.Downtime
+}
 
-// Of returns what a plan costs, its steps one after another.
+// Of returns what a plan costs, its steps one after another. The answer means
+// something for plans that Check accepts, and constants of less than a year.
 func (c Costs) Of(p Plan) Cost {
 	var cost Cost
 	starts := make([]time.Duration, len(p.Steps)+1)
@@ -90,8 +98,9 @@ func (c Costs) Of(p Plan) Cost {
 		if s.Op != Destroy {
 			continue
 		}
-		cost.Lost += time.Duration(s.LossSeconds) * time.Second * time.Duration(s.Size)
-		for slice := s.Start; slice < s.Start+s.Size; slice++ {
+		size := min(s.Size, mig.MaxUnits) // no GPU has more
+		cost.Lost += time.Duration(s.LossSeconds) * time.Second * time.Duration(size)
+		for slice := s.Start; slice < s.Start+size; slice++ {
 			back := cost.Duration
 			for j := i + 1; j < len(p.Steps); j++ {
 				if n := p.Steps[j]; n.Op == Create && n.Start <= slice && slice < n.Start+n.Size {
@@ -133,9 +142,10 @@ func (c Costs) Mode(steps []ModeStep) time.Duration {
 //
 //	Duration + SliceTime / gain
 //
-// rounded up to the nanosecond, and false if that never happens: a gain of zero or
-// less does not pay for a change that costs anything, nor does one that takes
-// longer than a time.Duration can hold. What costs nothing pays at once.
+// rounded up to the nanosecond, and false if that never happens: a gain of zero
+// does not pay for a change that costs anything, a negative one never pays, nor
+// does one that takes longer than a time.Duration can hold. What costs nothing and
+// takes nothing away pays at once.
 func (c Cost) BreakEven(gainMilli int) (time.Duration, bool) {
 	price := c.SliceTime()
 	if price <= 0 && gainMilli >= 0 {

@@ -88,6 +88,7 @@ func TestBreakEven(t *testing.T) {
 		{"half a slice", plan.Cost{Lost: time.Minute}, 500, 2 * time.Minute, true},
 		{"rounded up", plan.Cost{Lost: 10}, 3000, 4, true},
 		{"longer than a duration can say", plan.Cost{Lost: math.MaxInt64}, 1, 0, false},
+		{"a sum that is longer", plan.Cost{Lost: math.MaxInt64, Downtime: math.MaxInt64}, 1, 0, false},
 		{"just within", plan.Cost{Lost: math.MaxInt64}, 1000, math.MaxInt64, true},
 		{"just beyond", plan.Cost{Lost: math.MaxInt64, Duration: 1}, 1000, 0, false},
 	} {

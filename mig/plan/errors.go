@@ -35,10 +35,10 @@ type Refusal struct {
 	Busy []Instance
 }
 
-// Kind returns "busy" where only busy instances are in the way, else the name of
-// the limit.
+// Kind returns the name of the limit that binds, as a mig.FitError has it, or
+// "busy" where none does: a busy instance is not wanted.
 func (r *Refusal) Kind() string {
-	if len(r.Busy) > 0 {
+	if r.Limit == 0 {
 		return "busy"
 	}
 	return r.Limit.String()
@@ -46,7 +46,11 @@ func (r *Refusal) Kind() string {
 
 // Error names what was wanted, what binds and the busy instances in the way.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("plan: no way from %q to %q on %s: %s: %s", r.Have, r.Want, r.Have.Model(), r.Kind(), r.Detail)
+	why := r.Kind() + ": " + r.Detail
+	if len(r.Busy) > 0 && r.Limit != 0 { // else the detail names them
+		why += "; in the way and busy: " + list(r.Have.Model(), r.Busy)
+	}
+	return fmt.Sprintf("plan: no way from %q to %q on %s: %s", r.Have, r.Want, r.Have.Model(), why)
 }
 
 // Unwrap returns mig.ErrNoFit and, where busy instances are in the way, ErrBusy.
@@ -57,11 +61,15 @@ func (r *Refusal) Unwrap() []error {
 	return []error{mig.ErrNoFit}
 }
 
-// list writes instances as "2g.10gb@0 3g.20gb@4".
-func list(instances []Instance) string {
+// list writes instances as "2g.10gb@0 3g.20gb@4[1c.3g.20gb@0]", so that two that
+// differ look different.
+func list(m *mig.Model, instances []Instance) string {
 	var parts []string
 	for _, in := range instances {
-		parts = append(parts, in.String())
+		parts = append(parts, in.describe(m))
+	}
+	if parts == nil {
+		return "nothing"
 	}
 	return strings.Join(parts, " ")
 }

@@ -60,7 +60,7 @@ func ExampleRepartition_busy() {
 		fmt.Println("in the way:", no.Busy[0], errors.Is(err, plan.ErrBusy))
 	}
 	// Output:
-	// busy: 1 of 4g.20gb wanted, legal starts are free for 0
+	// position: 1 of 4g.20gb wanted, legal starts are free for 0
 	// in the way: 1g.5gb@0 true
 }
 

@@ -20,6 +20,9 @@ func Decode(r io.Reader) (Plan, error) {
 		if errors.Is(err, ErrBadPlan) {
 			return Plan{}, err
 		}
+		if errors.Is(err, io.EOF) {
+			return Plan{}, fmt.Errorf("plan: no JSON, the input is empty: %w", ErrBadPlan)
+		}
 		return Plan{}, fmt.Errorf("plan: %w: %w", ErrBadPlan, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
@@ -31,9 +34,10 @@ func Decode(r io.Reader) (Plan, error) {
 // UnmarshalJSON reads a plan as Decode does. A failed call changes nothing.
 func (p *Plan) UnmarshalJSON(data []byte) error {
 	type plain Plan // without this method
-	var version struct {
+	type object struct {
 		Schema *int `json:"schema"`
 	}
+	var version object
 	if err := json.Unmarshal(data, &version); err != nil {
 		return fmt.Errorf("plan: %w: %w", ErrBadPlan, err)
 	}
@@ -95,7 +99,7 @@ func (in *Instance) checkValues() error {
 		return err
 	}
 	if in.Start < 0 || in.Start >= mig.MaxUnits || in.Size < 0 || in.Size > mig.MaxUnits {
-		return fmt.Errorf("%s has size %d", in.Instance, in.Size)
+		return fmt.Errorf("%s with size %d: no GPU has such slices", in.Instance, in.Size)
 	}
 	if in.LossSeconds < 0 || in.LossSeconds > MaxLossSeconds {
 		return fmt.Errorf("%s has %d seconds of work to lose", in.Instance, in.LossSeconds)
@@ -105,7 +109,7 @@ func (in *Instance) checkValues() error {
 			return fmt.Errorf("%s: %w", in.Instance, err)
 		}
 		if c.Start < 0 || c.Start >= mig.MaxUnits || c.Size < 0 || c.Size > mig.MaxUnits || c.Index < mig.NotKnown {
-			return fmt.Errorf("%s: %s has size %d and index %d", in.Instance, c, c.Size, c.Index)
+			return fmt.Errorf("%s: %s with size %d and index %d: no GPU instance has such", in.Instance, c, c.Size, c.Index)
 		}
 	}
 	if len(in.UUIDs) == 0 {

@@ -25,9 +25,9 @@ func TestDecode(t *testing.T) {
 	assert.Equal(t, "destroy 1g.5gb@0, create 3g.20gb@0", p.String())
 
 	for _, c := range []struct{ name, old, new, says string }{
-		{"nothing", good, "", "EOF"},
+		{"nothing", good, "", "the input is empty"},
 		{"half of it", good, good[:40], "unexpected EOF"},
-		{"a list", good, "[]", "array"},
+		{"a list", good, "[]", "cannot unmarshal array into Go value of type plan.object"},
 		{"null", good, "null", "schema none"},
 		{"text after it", good, good + "{}", "text after the plan"},
 		{"no schema", `"schema":1,`, "", "schema none"},

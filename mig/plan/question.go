@@ -251,7 +251,7 @@ func (q *question) refuse() error {
 		if surplus {
 			why = "more than is wanted"
 		}
-		r.Detail = fmt.Sprintf("busy and %s: %s", why, list(r.Busy))
+		r.Detail = fmt.Sprintf("busy and %s: %s", why, list(q.from.Model, r.Busy))
 	}
 	return r
 }

@@ -74,7 +74,7 @@ func Restore(from State, goal []Instance) (Plan, error) {
 		}
 	}
 	if len(r.Busy) > 0 {
-		r.Detail = fmt.Sprintf("the goal does not hold %s", list(r.Busy))
+		r.Detail = fmt.Sprintf("the goal does not hold %s", list(from.Model, r.Busy))
 		return Plan{}, r
 	}
 	return c.plan(), nil

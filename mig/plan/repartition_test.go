@@ -93,7 +93,7 @@ func TestRefusals(t *testing.T) {
 		{"no room beside it", "7g.40gb@0!", "1g.5gb=1", mig.LimitMemory, "7g.40gb@0", "9 memory slices needed in all, the GPU has 8"},
 		{"not wanted", "1g.5gb@0!", "3g.20gb=1", 0, "1g.5gb@0", "busy and not part of what is wanted: 1g.5gb@0"},
 		{"one too many", "1g.5gb@0! 1g.5gb@1!", "1g.5gb=1", 0, "1g.5gb@1", "busy and more than is wanted: 1g.5gb@1"},
-		{"other compute instances", "3g.20gb@0[2c.3g.20gb@0]!", "3g.20gb=1", 0, "3g.20gb@0", "busy and not part of what is wanted: 3g.20gb@0"},
+		{"other compute instances", "3g.20gb@0[2c.3g.20gb@0]!", "3g.20gb=1", 0, "3g.20gb@0", "busy and not part of what is wanted: 3g.20gb@0[2c.3g.20gb@0]"},
 		{"all of them", "1g.5gb@0! 1g.5gb@1!", "", 0, "1g.5gb@0 1g.5gb@1", "busy and not part of what is wanted: 1g.5gb@0 1g.5gb@1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -108,11 +108,17 @@ func TestRefusals(t *testing.T) {
 			assert.Equal(t, c.busy, names(r.Busy))
 			assert.Equal(t, c.detail, r.Detail)
 			assert.Contains(t, err.Error(), r.Detail)
+			if c.limit != 0 && c.busy != "" {
+				require.ErrorContains(t, err, c.limit.String()+": "+c.detail+"; in the way and busy: "+c.busy)
+			}
 			if c.busy == "" {
 				require.NotErrorIs(t, err, plan.ErrBusy)
-				assert.Equal(t, c.limit.String(), r.Kind())
 			} else {
 				require.ErrorIs(t, err, plan.ErrBusy)
+			}
+			if c.limit != 0 {
+				assert.Equal(t, c.limit.String(), r.Kind())
+			} else {
 				assert.Equal(t, "busy", r.Kind())
 			}
 		})
@@ -129,6 +135,16 @@ func TestRestoreNamesBusyInstances(t *testing.T) {
 	require.ErrorAs(t, err, &r)
 	assert.Equal(t, "1g.5gb@0", names(r.Busy))
 	assert.EqualError(t, err, `plan: no way from "1g.5gb@0 1g.5gb@1 2g.10gb@4" to "1g.5gb@1 3g.20gb@4" on a100-40gb: busy: the goal does not hold 1g.5gb@0`)
+}
+
+// TestRestoreNamesWhatDiffers: a busy instance at the right place holds something
+// else, and the text says so.
+func TestRestoreNamesWhatDiffers(t *testing.T) {
+	t.Parallel()
+	m := lookup(t, "a100-40gb")
+	_, err := plan.Restore(state(t, m, "3g.20gb@4[2c.3g.20gb@0]!"), state(t, m, "3g.20gb@4").Instances)
+	require.ErrorIs(t, err, plan.ErrBusy)
+	assert.ErrorContains(t, err, "the goal does not hold 3g.20gb@4[2c.3g.20gb@0]")
 }
 
 // TestRestoreGoals: what a goal may leave out, and an instance without compute

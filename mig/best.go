@@ -10,11 +10,11 @@ import (
 // Best returns which of many GPUs, of any mix of models, takes the whole demand
 // best, and its layout afterwards, which is that of its Fit.
 //
-// The best GPU is the one that loses the smallest share of its choice: FreePairs
-// lost, relative to the FreePairs of the empty GPU, compared exactly. So a
-// demand goes where least else could have gone, and GPUs of different models are
-// measured by the same rule. On a tie a GPU in use goes before an empty one, and
-// then the lowest index first.
+// A GPU in use goes before an empty one, since only an empty one takes what needs
+// the whole. Of those, the best is the one that loses the smallest share of its
+// choice: FreePairs lost, relative to the FreePairs of the empty GPU, compared
+// exactly. So a demand goes where least else could have gone, and GPUs of
+// different models are measured by the same rule. On a tie it is the lowest index.
 //
 // A GPU whose model does not offer every profile of the demand is passed over,
 // as is one that is not cut and one of unknown geometry. The error is a
@@ -162,16 +162,12 @@ func (b *contest) try(c *contender, l *Layout, g int) {
 	*word |= bit
 	pairs := int(c.x.pairs[l.used])
 	least := 0 // free pairs that must be left
-	if b.winner >= 0 {
-		// lost/c.choice below b.lost/b.choice, or equal to it on a tie to win.
-		share := b.lost * c.choice
-		if l.used == 0 || b.inUse {
-			share--
-		}
-		if share < 0 {
-			return
-		}
-		least = pairs - share/b.choice
+	switch inUse := l.used != 0; {
+	case b.winner < 0 || inUse && !b.inUse:
+	case !inUse && b.inUse || b.lost == 0:
+		return
+	default: // lost/c.choice must be below b.lost/b.choice
+		least = pairs - (b.lost*c.choice-1)/b.choice
 	}
 	c.search.best = least - 1
 	c.search.place(l.used, 0, 0)

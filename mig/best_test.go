@@ -16,16 +16,21 @@ import (
 // bestByFit is Best by asking every GPU with Fit.
 func bestByFit(gpus []mig.Layout, want mig.Demand) (gpu int, after mig.Layout) {
 	gpu = -1
-	bestLost, bestChoice := 0, 0
+	bestLost, bestChoice, inUse := 0, 0, false
 	for g, l := range gpus {
 		got, err := l.Fit(want)
 		if err != nil {
 			continue
 		}
 		lost, choice := l.FreePairs()-got.FreePairs(), max(1, l.Model().Empty().FreePairs())
-		less := lost*bestChoice - bestLost*choice
-		if gpu < 0 || less < 0 || less == 0 && l.Len() > 0 && gpus[gpu].Len() == 0 {
-			gpu, after, bestLost, bestChoice = g, got, lost, choice
+		if gpu >= 0 && inUse != (l.Len() > 0) {
+			if inUse {
+				continue
+			}
+			bestLost, bestChoice = 1, 0 // more than any share
+		}
+		if gpu < 0 || lost*bestChoice < bestLost*choice {
+			gpu, after, bestLost, bestChoice, inUse = g, got, lost, choice, l.Len() > 0
 		}
 	}
 	return gpu, after
@@ -129,6 +134,18 @@ func TestBestChooses(t *testing.T) {
 			[]mig.Layout{a40.Empty(), layout(t, a40, "4g.20gb@0")},
 			mig.Demand{"3g.20gb": 1},
 			1, "4g.20gb@0 3g.20gb@4",
+		},
+		{
+			"half a hole before an empty GPU of another model",
+			[]mig.Layout{lookup(t, "h100-80gb-sxm5").Empty(), a80.Empty(), layout(t, a80, "3g.40gb@4")},
+			mig.Demand{"3g.40gb": 1},
+			2, "3g.40gb@0 3g.40gb@4",
+		},
+		{
+			"where it costs least",
+			[]mig.Layout{layout(t, a40, "1g.5gb@6"), layout(t, a40, "1g.5gb@0", "1g.5gb@2", "3g.20gb@4"), a40.Empty()},
+			mig.Demand{"1g.5gb": 1},
+			1, "1g.5gb@0 1g.5gb@1 1g.5gb@2 3g.20gb@4",
 		},
 		{"lowest index of equals", []mig.Layout{a40.Empty(), a40.Empty()}, mig.Demand{"1g.5gb": 1}, 0, "1g.5gb@6"},
 		{
@@ -238,6 +255,7 @@ func BenchmarkBest(b *testing.B) {
 			for b.Loop() {
 				_, _ = bestByFit(gpus, want)
 			}
+			against(b, func() { _, _, _ = mig.Best(gpus, want) }, "x-best")
 		})
 	}
 }

@@ -31,6 +31,9 @@ type ProfileError struct {
 
 // Error names the profile, the model and the profiles that exist.
 func (e *ProfileError) Error() string {
+	if e.Model == nil {
+		return fmt.Sprintf("mig: no profile %q without a model", e.Profile)
+	}
 	var names []string
 	for p := range e.Model.Profiles() {
 		names = append(names, p.Name)

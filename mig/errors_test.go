@@ -43,6 +43,7 @@ func TestErrors(t *testing.T) {
 		{"with a foreign profile", second(full.With(mig.Profile{Name: "1g.6gb"}, 0)), []error{mig.ErrUnknownProfile}},
 		{"with on nothing", second(mig.Layout{}.With(small, 0)), []error{mig.ErrUnknownModel}},
 		{"without", second(m.Empty().Without(0)), []error{mig.ErrNoInstance}},
+		{"profile of no model", &mig.ProfileError{Profile: "1g.5gb"}, []error{mig.ErrUnknownProfile}},
 		{"fit", second(full.Fit(mig.Demand{"1g.5gb": 1})), []error{mig.ErrNoFit}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -187,3 +187,85 @@ func ExampleMemoryGB() {
 	fmt.Println(mig.MemoryGB(22528, 189471), mig.MemoryGB(22528, 193000))
 	// Output: 23 24
 }
+
+func ExampleNewModel() {
+	known, err := mig.Lookup("a100-40gb")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// A device of which the answers say that a 1g beside a 1g+me is refused.
+	table := known.Spec()
+	table.Key, table.MediaAlone = "gpu-0", true
+	m, err := mig.NewModel(table)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	want := mig.Demand{"1g.5gb+me": 1, "1g.5gb": 1}
+	_, err = known.Empty().Fit(want)
+	fmt.Println(err)
+	_, err = m.Empty().Fit(want)
+	fmt.Println(err)
+
+	table.Profiles[0].MaxInstances = 0
+	_, err = mig.NewModel(table)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// mig: 1g.5gb=1,1g.5gb+me=1 does not fit on gpu-0 beside "empty": media: 1g.5gb and 1g.5gb+me compete for media engines
+	// mig: table "gpu-0": Profiles[0] "1g.5gb": MaxInstances is 0: malformed table
+}
+
+func ExampleCompare() {
+	known, err := mig.Lookup("b200-180gb")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	// What a device with another driver may say.
+	device := known.Spec()
+	for i := range device.Profiles {
+		switch p := &device.Profiles[i]; p.Name {
+		case "1g.23gb":
+			p.MemoryMiB += 128
+		case "3g.90gb":
+			p.SMs = 70
+		}
+	}
+	for _, d := range mig.Compare(known.Spec(), device) {
+		fmt.Printf("%s (%s)\n", d, d.Verdict)
+	}
+	// Output:
+	// 1g.23gb: memory: table 22528 MiB, device 22656 MiB (contradiction)
+	// 3g.90gb: SMs: table unknown, device 70 (table unknown)
+}
+
+func ExampleBest() {
+	a100, err := mig.Lookup("a100-80gb")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	h100, err := mig.Lookup("h100-80gb-sxm5")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	half, err := a100.Layout(mig.Instance{Profile: "3g.40gb", Start: 4})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	gpus := []mig.Layout{h100.Empty(), a100.Empty(), half}
+
+	// The half that is left of a GPU in use, before any of an empty one.
+	gpu, after, err := mig.Best(gpus, mig.Demand{"3g.40gb": 1})
+	fmt.Println(gpu, after, err)
+
+	_, _, err = mig.Best(gpus, mig.Demand{"3g.40gb": 2, "1g.10gb": 1})
+	fmt.Println(err)
+	// Output:
+	// 2 3g.40gb@0 3g.40gb@4 <nil>
+	// mig: 1g.10gb=1,3g.40gb=2 fits on none of 3 GPUs: 3 full (3 of them by memory), 0 of a model that does not offer it
+}

@@ -207,22 +207,29 @@ func TestProfiles(t *testing.T) {
 	assert.Equal(t, map[string]any{
 		"name": "1g.23gb", "giProfileId": 19., "computeSlices": 1., "memoryMiB": 22528., "sms": 18.,
 		"maxInstances": 7., "starts": []any{0., 1., 2., 3., 4., 5., 6.}, "size": 1.,
+		"confidence": "exact", "placementConfidence": "derived",
 	}, got.Profiles[0])
 	assert.Equal(t, map[string]any{
 		"name": "3g.90gb", "giProfileId": 9., "computeSlices": 3., "memoryMiB": nil, "sms": nil,
 		"maxInstances": 2., "starts": []any{0., 4.}, "size": 4.,
+		"confidence": "derived", "placementConfidence": "derived",
 	}, got.Profiles[4], "figures that nobody has published are null")
 
 	_, text, _ := call(t, "profiles", "-model", "A30-24GB")
+	table, sources, _ := strings.Cut(text, "\nsources:\n")
 	assert.Equal(t, `a30-24gb: A30 24GB, 4 memory slices, 4 compute slices
 
-PROFILE     ID  COMPUTE  MEMORY     SMS  MAX  PLACEMENTS
-1g.6gb      14  1        5952 MiB   14   4    [][][][]
-1g.6gb+me   21  1        5952 MiB   14   1    [][][][]
-2g.12gb     5   2        11968 MiB  28   2    [==][==]
-2g.12gb+me  6   2        11968 MiB  28   1    [==][==]
-4g.24gb     0   4        24000 MiB  56   1    [======]
-`, text)
+PROFILE     ID  COMPUTE  MEMORY     SMS  MAX  KNOWN  PLACEMENTS
+1g.6gb      14  1        5952 MiB   14   4    exact  [][][][]
+1g.6gb+me   21  1        5952 MiB   14   1    exact  [][][][]
+2g.12gb     5   2        11968 MiB  28   2    exact  [==][==]
+2g.12gb+me  6   2        11968 MiB  28   1    exact  [==][==]
+4g.24gb     0   4        24000 MiB  56   1    exact  [======]
+`, table)
+	assert.Contains(t, sources, "  NVIDIA MIG User Guide, \"Supported MIG Profiles\"\n")
+
+	unknown := answer[profilesAnswer](t, "profiles", "-model", "pg506-96gb")
+	assert.Nil(t, unknown.Profiles[0].GIProfileID, "nobody has published it, and 0 is an id")
 }
 
 func TestPlacementsWithoutPicture(t *testing.T) {

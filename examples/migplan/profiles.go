@@ -18,13 +18,15 @@ type profilesAnswer struct {
 
 type profileInfo struct {
 	Name          string `json:"name"`
-	GIProfileID   int    `json:"giProfileId"`
+	GIProfileID   *int   `json:"giProfileId"` // null: unknown
 	ComputeSlices int    `json:"computeSlices"`
 	MemoryMiB     *int   `json:"memoryMiB"` // null: unknown
 	SMs           *int   `json:"sms"`       // null: unknown
 	MaxInstances  int    `json:"maxInstances"`
 	Starts        []int  `json:"starts"` // null: unknown
 	Size          *int   `json:"size"`   // null: unknown
+	Confidence    string `json:"confidence"`
+	Placements    string `json:"placementConfidence"`
 }
 
 // profiles lists what a model can be cut into.
@@ -46,10 +48,19 @@ func profiles(inv *invocation, args []string) error {
 
 func infoOf(p mig.Profile) profileInfo {
 	return profileInfo{
-		Name: p.Name, GIProfileID: p.ID, ComputeSlices: p.ComputeSlices,
+		Name: p.Name, GIProfileID: profileID(p), ComputeSlices: p.ComputeSlices,
 		MemoryMiB: known(p.MemoryMiB), SMs: known(p.SMs), MaxInstances: p.MaxInstances,
 		Starts: slices.Collect(p.Starts.All()), Size: known(p.Size),
+		Confidence: p.Confidence.String(), Placements: p.Geometry.String(),
 	}
+}
+
+// profileID returns the printed id, or nil where it is unknown: 0 is one.
+func profileID(p mig.Profile) *int {
+	if p.ID == mig.NotKnown {
+		return nil
+	}
+	return &p.ID
 }
 
 // profileTable draws the legal placements beside the figures of each profile.
@@ -58,12 +69,17 @@ func profileTable(m *mig.Model) string {
 	fmt.Fprintf(&b, "%s: %s, %d memory slices, %d compute slices\n\n",
 		m, m.Spec().Description, m.MemorySlices(), m.ComputeSlices())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "PROFILE\tID\tCOMPUTE\tMEMORY\tSMS\tMAX\tPLACEMENTS")
+	fmt.Fprintln(t, "PROFILE\tID\tCOMPUTE\tMEMORY\tSMS\tMAX\tKNOWN\tPLACEMENTS")
 	for p := range m.Profiles() {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", p.Name, p.ID, p.ComputeSlices,
-			figure(p.MemoryMiB, "MiB"), figure(p.SMs, ""), p.MaxInstances, placements(m, p))
+		id := "unknown"
+		if n := profileID(p); n != nil {
+			id = fmt.Sprint(*n)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%d\t%s\t%s\n", p.Name, id, p.ComputeSlices,
+			figure(p.MemoryMiB, "MiB"), figure(p.SMs, ""), p.MaxInstances, p.Confidence, placements(m, p))
 	}
 	t.Flush()
+	fmt.Fprintf(&b, "\nsources:\n  %s\n", strings.Join(m.Spec().Sources, "\n  "))
 	return b.String()
 }
 

@@ -12,7 +12,7 @@ func TestSmallest(t *testing.T) {
 	assert.Equal(t, exitDone, status)
 	assert.Empty(t, errs)
 	assert.JSONEq(t, `{"schema":1,"model":"a100-40gb","feasible":true,"profile":{"name":"1g.10gb","giProfileId":15,
-		"computeSlices":1,"memoryMiB":9856,"sms":14,"maxInstances":4,"starts":[0,2,4,6],"size":2}}`, out)
+		"computeSlices":1,"memoryMiB":9856,"sms":14,"maxInstances":4,"starts":[0,2,4,6],"size":2,"confidence":"exact","placementConfidence":"exact"}}`, out)
 
 	for _, c := range []struct {
 		name string

@@ -78,6 +78,9 @@ func (e *Entry) Demand() mig.Demand {
 // Label returns the label with that name. An empty name stands for the only
 // label. The error wraps ErrUnknownLabel and names the labels that exist.
 func (c *Config) Label(name string) (*Label, error) {
+	if c == nil {
+		c = &Config{}
+	}
 	if name == "" && len(c.Labels) == 1 {
 		return &c.Labels[0], nil
 	}

@@ -16,6 +16,8 @@ var (
 	ErrInventory    = errors.New("malformed inventory")
 )
 
+var errNothing = fmt.Errorf("parted: no configuration to write: %w", ErrFormat)
+
 // SyntaxError is something that the format does not allow; it wraps ErrFormat.
 type SyntaxError struct {
 	File    string // as given to Parse; may be empty

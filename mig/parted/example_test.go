@@ -36,7 +36,7 @@ mig-configs:
 		fmt.Println(f)
 	}
 	// Output:
-	// 4:7: error: label "full": model a100-40gb: 1g.10gb=4,1g.5gb=3 does not fit: memory: 11 memory slices needed in all, the GPU has 8
+	// 8:9: error: label "full": model a100-40gb: 1g.10gb=4,1g.5gb=3 does not fit: memory: 11 memory slices needed in all, the GPU has 8
 	// 12:21: warning: label "media": model a100-40gb: 2g.12gb+me is the name of another model (a30-24gb)
 	// 13:3: warning: label "idle": model a100-40gb: no entry matches a GPU of this model: it keeps its state
 	// 15:22: warning: label "idle": the filter "0x10DE20B7" has the vendor first: it matches no GPU; 0x20B710DE is meant

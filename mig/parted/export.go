@@ -1,6 +1,7 @@
 package parted
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ func Export(states []State, label string) (*Config, error) {
 		return nil, fmt.Errorf("parted: no GPU to export: %w", ErrInventory)
 	}
 	states = slices.Clone(states)
-	slices.SortStableFunc(states, func(a, b State) int { return a.Index - b.Index })
+	slices.SortStableFunc(states, func(a, b State) int { return cmp.Compare(a.Index, b.Index) })
 	gpusWith := map[uint32]int{} // by PCI id
 	for i, s := range states {
 		if err := exportable(states, i); err != nil {

@@ -22,7 +22,7 @@ type Finding struct {
 	Label    string   `json:"label"`  // empty outside of one
 	Model    string   `json:"model"`  // key; empty where it holds for all
 	Line     int      `json:"line"`   // from 1; 0 where no file holds it
-	Column   int      `json:"column"` // from 1; 0 where only the line is known
+	Column   int      `json:"column"` // from 1, in characters; 0 where no file holds it
 	Message  string   `json:"message"`
 }
 

@@ -17,9 +17,10 @@ import (
 //
 // With several models the entries have filters, since one name can mean different
 // things: 1g.10gb is a seventh of one GPU and a quarter of another. A model
-// without a known PCI id is then left out. No filter tells two models apart that
+// without a known PCI id is then left out, as is a nil one always. No filter tells two models apart that
 // share an id: a label with entries for both has that of the first one only.
 func Generate(models ...*mig.Model) *Config {
+	models = only(models, func(m *mig.Model) bool { return m != nil })
 	g := generator{filtered: len(models) > 1}
 	g.config.Labels = []Label{
 		{Name: "all-disabled", Entries: []Entry{{All: true}}},

@@ -9,7 +9,8 @@ import (
 
 // Lint says what is wrong with a configuration, without any hardware: for every
 // entry and every model that it is for, whether an empty GPU can hold what it
-// wants, and if not, which limit binds. The findings are in the order of the
+// wants, and if not, which limit binds: at the place of the first profile for which
+// there is no room beside those above it. The findings are in the order of the
 // file, those of one place in the order of models; there is always a list.
 //
 // The models of an entry with filters are those that the filters name. An entry
@@ -17,12 +18,13 @@ import (
 // given, it is for the models that offer its profiles: of those that the filters
 // of the file name, or, if they do not, of all known ones.
 //
-// An Error is something that cannot work on a model that the entry is for, or a
-// profile that no known model has. A Warning is something that works but not as
-// it seems: filters and devices that match nothing, entries that match the same
-// GPU, profiles that only another model has, spellings and zero counts that make
-// mig-parted rebuild a GPU every time, and what nobody can say because the
-// placements of a model are not published.
+// An Error is something that cannot work on a model that a filter or the caller
+// names, or, where neither does, on any known one. A Warning is something that
+// works but not as it seems: filters and devices that match nothing, entries that
+// match the same GPU, profiles that only another model has, spellings and zero
+// counts that make mig-parted rebuild a GPU every time, and what nobody can say
+// because the placements of a model are not published. A nil model counts as not
+// given.
 func Lint(c *Config, models ...*mig.Model) []Finding {
 	return newLinter(c, models).run()
 }
@@ -52,6 +54,10 @@ type linter struct {
 }
 
 func newLinter(c *Config, given []*mig.Model) *linter {
+	given = only(given, func(m *mig.Model) bool { return m != nil })
+	if c == nil {
+		c = &Config{}
+	}
 	l := &linter{
 		config: c, given: given,
 		byID: map[uint32][]*mig.Model{}, broken: map[string]bool{}, names: map[*mig.Model][]profileName{},
@@ -97,6 +103,9 @@ func (l *linter) add(s Severity, label string, at Pos, m *mig.Model, format stri
 }
 
 func (l *linter) run() []Finding {
+	if len(l.config.Labels) == 0 && len(l.findings) == 0 {
+		l.add(Warning, "", Pos{}, nil, "there are no labels: nothing can be selected")
+	}
 	for i := range l.config.Labels {
 		label := &l.config.Labels[i]
 		for j := range label.Entries {

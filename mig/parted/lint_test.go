@@ -2,6 +2,7 @@ package parted_test
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -30,9 +31,9 @@ func TestLintFinds(t *testing.T) {
 		name, text, model string
 		want              []string // parts of the messages; exactly so many findings about the model
 	}{
-		{"two of which there can be one", wants("''", "2g.12gb+me: 2"), "a30-24gb", []string{`4:5: error: label "x": model a30-24gb: 2g.12gb+me=2 does not fit: count: 2 of 2g.12gb+me needed in all, the driver allows 1`}},
+		{"two of which there can be one", wants("''", "2g.12gb+me: 2"), "a30-24gb", []string{`7:19: error: label "x": model a30-24gb: 2g.12gb+me=2 does not fit: count: 2 of 2g.12gb+me needed in all, the driver allows 1`}},
 		{"the same by its id", wants(`"0x20B710DE"`, "2g.12gb+me: 2"), "a30-24gb", []string{"the driver allows 1"}},
-		{"compute slices enough, memory not", wants("''", "1g.10gb: 4, 1g.5gb: 3"), "a100-40gb", []string{`4:5: error: label "x": model a100-40gb: 1g.10gb=4,1g.5gb=3 does not fit: memory: 11 memory slices needed in all, the GPU has 8`}},
+		{"compute slices enough, memory not", wants("''", "1g.10gb: 4, 1g.5gb: 3"), "a100-40gb", []string{`7:31: error: label "x": model a100-40gb: 1g.10gb=4,1g.5gb=3 does not fit: memory: 11 memory slices needed in all, the GPU has 8`}},
 		{"a zero count", wants(`"0x20B010DE"`, "3g.20gb: 1, 1g.5gb+me: 0"), "", []string{"7:31: warning"}},
 		{"more than any number", wants(`"0x20B010DE"`, "1g.5gb: 9223372036854775807"), "a100-40gb", []string{"error: "}},
 		{"media engines", wants("''", "1g.24gb+me.all: 1, 1g.24gb: 1"), "rtx-pro-6000-96gb", []string{"does not fit: media"}},
@@ -125,6 +126,7 @@ func TestLintWarns(t *testing.T) {
 		{"indices apart", "  - {devices: [1], mig-enabled: false}\n  - {devices: [3], mig-enabled: false}\n", nil},
 		{"filters apart", "  - {devices: all, device-filter: \"0x20B010DE\", mig-enabled: false}\n  - {devices: all, device-filter: \"0x20B710DE\", mig-enabled: false}\n", nil},
 		{"subsystems apart", "  - {devices: all, device-filter: \"0x20B010DE:1\", mig-enabled: false}\n  - {devices: all, device-filter: \"0x20B010DE:2\", mig-enabled: false}\n", nil},
+		{"fits on none that a filter names, but on another", "  - {devices: [0], mig-enabled: true, mig-devices: {1g.10gb: 7}}\n  - {devices: [1], device-filter: \"0x20B010DE\", mig-enabled: false}\n", []string{"4:53: warning: label \"x\": model a100-40gb: 1g.10gb=7 does not fit: memory"}},
 		{"fits on one of two", "  - {devices: all, mig-enabled: true, mig-devices: {1g.10gb: 7}}\n", []string{"warning: label \"x\": model a100-40gb: 1g.10gb=7 does not fit: memory"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -159,7 +161,7 @@ func TestLintGiven(t *testing.T) {
 
 	text = label("  - {devices: all, device-filter: \"0x20B010DE\", mig-enabled: true, mig-devices: {2g.10gb: 4}}\n")
 	assert.Equal(t, []string{`3:3: warning: label "x": model a100-80gb: no entry matches a GPU of this model: it keeps its state`}, lintText(text, large))
-	assert.Equal(t, []string{`4:5: error: label "x": model a100-40gb: 2g.10gb=4 does not fit: compute: 8 compute slices needed in all, the GPU has 7`}, lintText(text, small, large))
+	assert.Equal(t, []string{`4:82: error: label "x": model a100-40gb: 2g.10gb=4 does not fit: compute: 8 compute slices needed in all, the GPU has 7`}, lintText(text, small, large))
 }
 
 // TestLintUnknownPlacements: what a table does not know is no error, as long as the
@@ -223,7 +225,8 @@ mig-configs:
 	found = parted.LintFile([]byte("version: ["), "")
 	require.Len(t, found, 1)
 	assert.Equal(t, parted.Error, found[0].Severity)
-	assert.Equal(t, []parted.Finding{}, parted.LintFile(nil, ""), "a list, not null")
+	assert.Equal(t, []string{"warning: there are no labels: nothing can be selected"}, lintText(""))
+	assert.Equal(t, []parted.Finding{}, parted.LintFile([]byte(label("  - {devices: all, mig-enabled: false}\n")), ""), "a list, not null")
 }
 
 // TestLintAllModels: the file that operators find after installation is clean, for
@@ -267,6 +270,22 @@ func TestLintAllModels(t *testing.T) {
 	}
 }
 
+// TestNothingGiven: a configuration or a model that is not there is no reason to
+// end the program.
+func TestNothingGiven(t *testing.T) {
+	t.Parallel()
+	text := label("  - {devices: all, mig-enabled: true, mig-devices: {7g.79gb: 1}}\n")
+	assert.Equal(t, lintText(text), lintText(text, nil))
+	assert.Len(t, parted.Generate(nil).Labels, 2, "all-disabled and all-enabled")
+
+	var c *parted.Config
+	assert.Equal(t, []string{"warning: there are no labels: nothing can be selected"}, messages(parted.Lint(c)))
+	_, err := c.Select("x", nil, nil)
+	require.ErrorIs(t, err, parted.ErrUnknownLabel)
+	require.ErrorIs(t, parted.Write(io.Discard, c), parted.ErrFormat)
+	require.ErrorIs(t, parted.WriteJSON(io.Discard, c), parted.ErrFormat)
+}
+
 // TestLintBounded: comparing entries is quadratic and stops somewhere.
 func TestLintBounded(t *testing.T) {
 	t.Parallel()
@@ -280,7 +299,7 @@ func TestLintBounded(t *testing.T) {
 }
 
 // TestLintOracle: whether a demand fits is what the layouts of the model say, all
-// of them tried.
+// of them tried; and the place is that of the first profile that is too many.
 func TestLintOracle(t *testing.T) {
 	t.Parallel()
 	some := []*mig.Model{lookup(t, "a30-24gb"), lookup(t, "a100-40gb"), lookup(t, "a100-80gb")}
@@ -302,12 +321,21 @@ func TestLintOracle(t *testing.T) {
 			want[rapid.SampledFrom(names).Draw(t, "profile")] = rapid.IntRange(1, 5).Draw(t, "count")
 		}
 		e := parted.Entry{All: true, Enabled: true, Filters: []parted.Filter{{Text: parted.ID{PCI: m.Spec().PCIDeviceIDs[0]}.String()}}}
-		for _, name := range names {
+		above, firstTooMany := mig.Demand{}, 0 // a line of its own for each
+		for _, name := range rapid.Permutation(names).Draw(t, "order") {
 			if want[name] > 0 {
-				e.Instances = append(e.Instances, parted.Count{Profile: name, Count: want[name]})
+				line := len(e.Instances) + 1
+				e.Instances = append(e.Instances, parted.Count{Profile: name, Count: want[name], Pos: parted.Pos{Line: line}})
+				above[name] = want[name]
+				if firstTooMany == 0 && !possible[m][above.String()] {
+					firstTooMany = line
+				}
 			}
 		}
 		found := parted.Lint(&parted.Config{Labels: []parted.Label{{Name: "x", Entries: []parted.Entry{e}}}})
 		require.Equal(t, possible[m][want.String()], len(found) == 0, found)
+		for _, f := range found {
+			require.Equal(t, firstTooMany, f.Line, f)
+		}
 	})
 }

@@ -74,29 +74,29 @@ func (l *linter) placesGiven(label *Label, e *Entry, want mig.Demand) {
 	}
 }
 
-// placesAnywhere checks the models that have the profiles: there must be one that
-// can hold them.
+// placesAnywhere checks the models that have the profiles. It is enough that one
+// of them can hold what is wanted, also one that no filter names: the label may be
+// for nodes with GPUs of that one.
 func (l *linter) placesAnywhere(label *Label, e *Entry, want mig.Demand) {
+	known := offering(l.known, want)
 	able := offering(l.named, want)
 	if len(able) == 0 {
-		able = offering(l.known, want)
+		able = known
 	}
 	if len(able) == 0 {
 		l.missing(Error, label, e, want, nil)
 		return
 	}
-	severity, good := Error, 0
-	for _, m := range able {
+	severity := Error
+	if slices.ContainsFunc(known, func(m *mig.Model) bool {
 		err := fits(m, want)
-		if err == nil || unsure(err) {
-			severity = Warning
-		}
-		if err == nil {
-			good++
-		}
+		return err == nil || unsure(err)
+	}) {
+		severity = Warning
 	}
+	good := slices.ContainsFunc(able, func(m *mig.Model) bool { return fits(m, want) == nil })
 	for _, m := range able {
-		if err := fits(m, want); good == 0 || err == nil || !unsure(err) {
+		if err := fits(m, want); !good || !unsure(err) {
 			l.verdict(severity, label, e, m, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package parted
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,7 +60,7 @@ func (c *Config) Select(label string, gpus []GPU, o *SelectOptions) (Selection, 
 		return Selection{}, err
 	}
 	inventory := slices.Clone(gpus)
-	slices.SortStableFunc(inventory, func(a, b GPU) int { return a.Index - b.Index })
+	slices.SortStableFunc(inventory, func(a, b GPU) int { return cmp.Compare(a.Index, b.Index) })
 	s := Selection{Label: l.Name}
 	matched := false
 	verdicts := map[Target]error{} // of a model and an entry

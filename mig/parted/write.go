@@ -18,6 +18,9 @@ import (
 //
 // What Parse would refuse is not written: the error then wraps ErrFormat.
 func Write(w io.Writer, c *Config) error {
+	if c == nil {
+		return errNothing
+	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
@@ -33,6 +36,9 @@ func Write(w io.Writer, c *Config) error {
 
 // WriteJSON is Write with JSON, which mig-parted reads as well.
 func WriteJSON(w io.Writer, c *Config) error {
+	if c == nil {
+		return errNothing
+	}
 	var b bytes.Buffer
 	writeJSON(&b, c.tree(), "\n")
 	b.WriteByte('\n')

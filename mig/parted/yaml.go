@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -71,11 +70,15 @@ func at(n *yaml.Node) Pos { return Pos{Line: n.Line, Column: n.Column} }
 
 // document returns the root of the only document, or nil for a text without any.
 func (r *reader) document(data []byte) *yaml.Node {
-	if !utf8.Valid(data) {
-		// The library also takes UTF-16 with a byte order mark, but then columns
-		// would be wrong.
-		r.fail(Pos{}, "not UTF-8")
-		return nil
+	for offset := 0; offset < len(data); {
+		c, size := utf8.DecodeRune(data[offset:])
+		if c == utf8.RuneError && size == 1 {
+			// The library also takes UTF-16 with a byte order mark, but then columns
+			// would be wrong.
+			r.fail(place(data, offset), "not UTF-8")
+			return nil
+		}
+		offset += size
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var root *yaml.Node
@@ -86,9 +89,12 @@ func (r *reader) document(data []byte) *yaml.Node {
 		case errors.Is(err, io.EOF):
 			return root
 		case err != nil:
-			where := position(err)
-			text := strings.TrimPrefix(err.Error(), "yaml: ")
-			r.fail(where, "%s", strings.TrimPrefix(text, fmt.Sprintf("line %d: ", where.Line)))
+			message := libraryPrefix.ReplaceAllString(err.Error(), "")
+			offset := stopped(data)
+			if data[offset] == '\t' && strings.HasSuffix(message, "cannot start any token") {
+				message += ": a tab, where YAML wants blanks"
+			}
+			r.fail(place(data, offset), "%s", message)
 			return nil
 		}
 		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
@@ -102,19 +108,49 @@ func (r *reader) document(data []byte) *yaml.Node {
 	}
 }
 
-var lineNumber = regexp.MustCompile(`\bline (\d+)`)
+// libraryPrefix is what stands before the message in an error of the library. Its
+// line is that of the collection around the fault, or one before it, or missing.
+var libraryPrefix = regexp.MustCompile(`^yaml: (line \d+: )?`)
 
-// position finds the line in an error of the library, which has no field for it.
-func position(err error) Pos {
-	m := lineNumber.FindStringSubmatch(err.Error())
-	if m == nil {
-		return Pos{}
+// stopped returns where the line begins, blanks aside, in which the reading of a
+// text that is not YAML ends.
+func stopped(data []byte) (offset int) {
+	r := &slowReader{data: data}
+	dec := yaml.NewDecoder(r)
+	for {
+		var doc yaml.Node
+		if dec.Decode(&doc) != nil {
+			break
+		}
 	}
-	line, convErr := strconv.Atoi(m[1])
-	if convErr != nil {
-		return Pos{}
+	read := bytes.TrimRight(data[:r.read], " \r\n")
+	begin := bytes.LastIndexByte(read, '\n') + 1
+	blanks := len(read[begin:]) - len(bytes.TrimLeft(read[begin:], " "))
+	return begin + blanks
+}
+
+// place returns where a byte stands.
+func place(data []byte, offset int) Pos {
+	begin := bytes.LastIndexByte(data[:offset], '\n') + 1
+	return Pos{Line: 1 + bytes.Count(data[:begin], []byte("\n")), Column: 1 + utf8.RuneCount(data[begin:offset])}
+}
+
+// slowReader returns one byte at a time, so that it knows how far its user got.
+type slowReader struct {
+	data []byte
+	read int
+}
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	if r.read == len(r.data) {
+		return 0, io.EOF
 	}
-	return Pos{Line: line}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	p[0] = r.data[r.read]
+	r.read++
+	return 1, nil
 }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

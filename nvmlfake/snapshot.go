@@ -104,7 +104,7 @@ func (s *Server) Snapshot() Snapshot {
 }
 
 // maxSnapshot is the size in bytes of the largest file that ReadSnapshot reads.
-const maxSnapshot = 16 << 20
+const maxSnapshot = 1 << 20
 
 // ReadSnapshot reads the JSON form. An unknown field is an error: it would be a
 // setting that does nothing. Whether such a machine can be is Restore's question.

@@ -140,7 +140,7 @@ func TestReadSnapshotRefuses(t *testing.T) {
 		{"something behind it", `{"schema":1,"gpus":[]} {}`, "something follows"},
 		{"another schema", `{"schema":2,"gpus":[]}`, "schema 2"},
 		{"no schema", `{"gpus":[]}`, "schema 0"},
-		{"too long", strings.Repeat(" ", 16<<20+1), "more than 16777216 bytes"},
+		{"too long", strings.Repeat(" ", 1<<20+1), "more than 1048576 bytes"},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {

@@ -17,26 +17,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/progress"
 )
 
-// The exit statuses.
-const (
-	exitDone        = 0
-	exitNo          = 1
-	exitBad         = 2
-	exitInterrupted = 130 // as a shell reports it
-)
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	os.Exit(command.Interruptible(func(ctx context.Context) int {
+		return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}, os.Interrupt))
 }
 
 // run is the whole program.
@@ -44,7 +34,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
-		return exitDone
+		return command.Done
 	}
 	var r *report
 	if err == nil {
@@ -55,16 +45,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	} else if err == nil {
 		r.writeText(stdout, o)
 	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "fleet: interrupted")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(stderr, "fleet: %v\n", err)
-		return exitBad
-	default:
-		return r.status()
+	if status := command.Ended(ctx, "fleet", err, stderr); status != command.Done {
+		return status
 	}
+	return r.status()
 }
 
 // work does what the options ask for.

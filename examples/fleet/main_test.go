@@ -15,6 +15,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/examples/internal/command"
+)
+
+// The exit statuses.
+const (
+	exitDone        = command.Done
+	exitNo          = command.No
+	exitBad         = command.Bad
+	exitInterrupted = command.Interrupted
 )
 
 // call runs the program and returns what it printed.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/draw"
 )
 
@@ -24,9 +25,9 @@ type report struct {
 // status returns the exit status that the report calls for.
 func (r *report) status() int {
 	if r.CarriedOut != nil && len(r.CarriedOut.Differences) > 0 {
-		return exitNo
+		return command.No
 	}
-	return exitDone
+	return command.Done
 }
 
 // writeJSON writes the report as one indented object.

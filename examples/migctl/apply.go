@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/gpushare/gpushare/mig"
@@ -16,20 +15,20 @@ import (
 
 // apply changes GPUs to what a file, a demand or a plan says.
 func apply(ctx context.Context, inv *invocation, args []string) error {
-	file := inv.flags.String("f", "", "")
-	label := inv.flags.String("label", "", "")
-	want := inv.flags.String("want", "", "")
-	planFile := inv.flags.String("plan", "", "")
-	inv.flags.BoolVar(&inv.change.dryRun, "dry-run", false, "")
+	file := inv.Flags.String("f", "", "")
+	label := inv.Flags.String("label", "", "")
+	want := inv.Flags.String("want", "", "")
+	planFile := inv.Flags.String("plan", "", "")
+	inv.Flags.BoolVar(&inv.change.dryRun, "dry-run", false, "")
 	inv.changes()
 	if err := inv.parseMachine(args, 0); err != nil {
 		return err
 	}
-	which, err := inv.exactlyOne("f", "want", "plan")
+	which, err := inv.ExactlyOne("f", "want", "plan")
 	if err != nil {
 		return err
 	}
-	if inv.given("label") && which != "f" {
+	if inv.Given("label") && which != "f" {
 		return errors.New("-label is for -f")
 	}
 	var targets func(*machine, []*gpu) ([]target, error)
@@ -39,7 +38,9 @@ func apply(ctx context.Context, inv *invocation, args []string) error {
 		if err != nil {
 			return err
 		}
-		targets = func(m *machine, gpus []*gpu) ([]target, error) { return labelTargets(m, gpus, config, *label) }
+		targets = func(m *machine, gpus []*gpu) ([]target, error) {
+			return inv.labelTargets(m, gpus, config, *label, "-f, -label: ")
+		}
 	case "want":
 		demand := mig.Demand{}
 		if *want != "none" {
@@ -49,7 +50,7 @@ func apply(ctx context.Context, inv *invocation, args []string) error {
 		}
 		targets = func(m *machine, gpus []*gpu) ([]target, error) { return inv.demandTargets(m, gpus, demand) }
 	default:
-		data, err := inv.read(*planFile)
+		data, err := inv.Read(*planFile)
 		if err != nil {
 			return fmt.Errorf("-plan: %w", err)
 		}
@@ -63,22 +64,23 @@ func apply(ctx context.Context, inv *invocation, args []string) error {
 }
 
 // labelTargets is what a label of a mig-parted file wants of the GPUs. One that
-// it says nothing of keeps its state.
-func labelTargets(m *machine, gpus []*gpu, config *parted.Config, label string) ([]target, error) {
+// it says nothing of keeps its state. What the models can hold shows when it is
+// planned, for each GPU.
+func (inv *invocation) labelTargets(m *machine, gpus []*gpu, config *parted.Config, label, place string) ([]target, error) {
 	var node []parted.GPU
 	for _, g := range m.gpus {
 		if g.err != nil && slices.Contains(gpus, g) {
 			return nil, g.err
 		}
-		node = append(node, g.parted())
+		p := g.parted()
+		p.Model = nil
+		node = append(node, p)
 	}
 	selection, err := config.Select(label, node, nil)
-	if errors.Is(err, mig.ErrNoFit) {
-		return nil, &noError{"impossible", err}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("-f, -label: %w", err)
+		return nil, fmt.Errorf("%s%w", place, err)
 	}
+	inv.warnings = selection.Warnings
 	var targets []target
 	for i, t := range selection.Targets {
 		g := m.gpus[i]
@@ -90,17 +92,18 @@ func labelTargets(m *machine, gpus []*gpu, config *parted.Config, label string) 
 		if t.Entry.Enabled {
 			solve = func(from plan.State) (plan.Plan, error) { return plan.Repartition(from, demand) }
 		}
-		targets = append(targets, target{gpu: g, on: t.Entry.Enabled, place: "-f: ", solve: solve})
+		line := fmt.Sprintf("%sline %d: ", place, t.Entry.Pos.Line)
+		targets = append(targets, target{gpu: g, on: t.Entry.Enabled, place: line, solve: solve})
 	}
 	if len(targets) == 0 {
-		return nil, fmt.Errorf("-f, -gpu: label %q wants nothing of the GPUs", selection.Label)
+		return nil, fmt.Errorf("%slabel %q wants nothing of the GPUs of -gpu", place, selection.Label)
 	}
 	return targets, nil
 }
 
 // demandTargets is a demand on every GPU of -gpu.
 func (inv *invocation) demandTargets(m *machine, gpus []*gpu, demand mig.Demand) ([]target, error) {
-	if len(m.gpus) > 1 && !inv.given("gpu") {
+	if len(m.gpus) > 1 && !inv.Given("gpu") {
 		return nil, fmt.Errorf("-gpu is missing: there are %d GPUs", len(m.gpus))
 	}
 	var targets []target
@@ -146,26 +149,29 @@ func (inv *invocation) make(ctx context.Context, command string, targets func(*m
 			if dir, err = inv.journalDir(m); err != nil {
 				return err
 			}
-			if _, err := readBook(dir); dir != "" && err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("-journal: %w", err)
+			if err := ended(dir); err != nil {
+				return err
 			}
 		}
 		changes, err := prepare(ctx, list)
 		if err != nil {
 			return err
 		}
-		if !inv.json {
-			fmt.Fprint(inv.out, changesText(changes))
+		if !inv.JSON {
+			for _, w := range inv.warnings {
+				fmt.Fprintf(inv.Out, "%s\n", w)
+			}
+			fmt.Fprint(inv.Out, changesText(changes))
 		}
 		if !feasible(changes) || dry {
-			a := answerOf(command, dry, changes)
-			return inv.answer(a.Feasible, a, func() string { return "nothing was changed\n" })
+			a := inv.answerOf(command, changes)
+			return inv.Answer(a.Feasible, a, func() string { return "nothing was changed\n" })
 		}
 		if err := inv.carryOut(ctx, m, dir, changes); err != nil {
 			return err
 		}
-		a := answerOf(command, dry, changes)
-		return inv.answer(a.Done, a, func() string { return outcomeText(a) + m.keeping() })
+		a := inv.answerOf(command, changes)
+		return inv.Answer(a.Done, a, func() string { return outcomeText(a) + m.keeping() })
 	})
 }
 

@@ -15,13 +15,14 @@ type assertAnswer struct {
 	Schema    int  `json:"schema"`
 	Satisfied bool `json:"satisfied"`
 	parted.Report
+	Reason *reason `json:"reason,omitempty"` // the label cannot be satisfied at all
 }
 
 // assertCommand compares the machine with a label of a mig-parted file.
 func assertCommand(ctx context.Context, inv *invocation, args []string) error {
-	file := inv.flags.String("f", "", "")
-	label := inv.flags.String("label", "", "")
-	strict := inv.flags.Bool("strict", false, "")
+	file := inv.Flags.String("f", "", "")
+	label := inv.Flags.String("label", "", "")
+	strict := inv.Flags.Bool("strict", false, "")
 	if err := inv.parseMachine(args, 0, "f"); err != nil {
 		return err
 	}
@@ -39,7 +40,9 @@ func assertCommand(ctx context.Context, inv *invocation, args []string) error {
 			return fmt.Errorf("-f, -label: %w", err)
 		}
 		if err != nil {
-			return &noError{"impossible", err}
+			a := assertAnswer{Schema: schema, Reason: &reason{"impossible", err.Error()}}
+			a.Label, a.Differences, a.Uncovered, a.Warnings = *label, []parted.Difference{}, []int{}, []parted.Finding{}
+			return inv.Answer(false, a, func() string { return "the machine is not as the label says, and cannot be: " + a.Reason.Detail + "\n" })
 		}
 		asked := func(index int) bool {
 			return slices.ContainsFunc(gpus, func(g *gpu) bool { return g.index == index })
@@ -51,7 +54,7 @@ func assertCommand(ctx context.Context, inv *invocation, args []string) error {
 		if *strict {
 			answer.Satisfied = report.Strict()
 		}
-		return inv.answer(answer.Satisfied, answer, func() string { return assertText(answer, *strict) })
+		return inv.Answer(answer.Satisfied, answer, func() string { return assertText(answer, *strict) })
 	})
 }
 
@@ -78,7 +81,7 @@ func assertText(a assertAnswer, strict bool) string {
 
 // readConfig reads a mig-parted file.
 func (inv *invocation) readConfig(name string) (*parted.Config, error) {
-	data, err := inv.read(name)
+	data, err := inv.Read(name)
 	if err != nil {
 		return nil, fmt.Errorf("-f: %w", err)
 	}

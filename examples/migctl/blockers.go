@@ -50,7 +50,7 @@ func blockers(ctx context.Context, inv *invocation, args []string) error {
 			answer.Held = answer.Held || len(b.Processes) > 0
 			answer.GPUs = append(answer.GPUs, b)
 		}
-		return inv.answer(!answer.Held, answer, func() string {
+		return inv.Answer(!answer.Held, answer, func() string {
 			var b strings.Builder
 			for _, g := range answer.GPUs {
 				switch {

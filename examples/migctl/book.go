@@ -45,7 +45,7 @@ type bookGPU struct {
 // said.
 func (inv *invocation) journalDir(m *machine) (string, error) {
 	switch {
-	case inv.given("journal") && inv.change.journal == "":
+	case inv.Given("journal") && inv.change.journal == "":
 		return "", errors.New(`-journal: "" is no directory`)
 	case inv.change.journal != "":
 		return inv.change.journal, nil
@@ -81,17 +81,32 @@ func readBook(dir string) (*book, error) {
 	return b, nil
 }
 
-// newBook puts changes on record in place of the ones before.
+// ended returns an error unless the last change of a directory has ended, or there
+// is none.
+func ended(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	before, err := readBook(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("-journal: %w", err)
+	case before.Ended == "":
+		return &noError{"unfinished", fmt.Errorf("the change recorded in %s has not ended: resume or undo it first, or give another -journal", dir)}
+	default:
+		return nil
+	}
+}
+
+// newBook puts changes on record in place of the ones before, which have ended.
 func newBook(dir string, changes []*change) (*book, error) {
 	b := &book{Schema: schema, Serial: 1, dir: dir}
 	if dir != "" {
-		before, err := readBook(dir)
-		switch {
-		case err == nil && before.Ended == "":
-			return nil, &noError{"unfinished", fmt.Errorf("the change recorded in %s has not ended: resume or undo it first, or give another -journal", dir)}
-		case err == nil:
+		if before, err := readBook(dir); err == nil {
 			b.Serial = before.Serial + 1
-		case !errors.Is(err, fs.ErrNotExist):
+		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("-journal: %w", err)
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig/device"
 	"github.com/gpushare/gpushare/mig/plan"
 )
@@ -123,7 +124,7 @@ func (c *carrier) observe(g *gpu, e device.Event) {
 	case device.PhaseBegin:
 		c.say("GPU %d  %s%d/%d  %s %s\n", g.index, way, e.Step, e.Total, e.Op, e.Instance.Instance)
 	case device.PhaseFailed:
-		c.say("GPU %d  %s%d/%d  failed: %s\n", g.index, way, e.Step, e.Total, oneLine(e.Err.Error()))
+		c.say("GPU %d  %s%d/%d  failed: %s\n", g.index, way, e.Step, e.Total, command.OneLine(e.Err.Error()))
 	case device.PhaseDone:
 		if e.Op == plan.Create {
 			for i, in := range e.Instance.Compute {
@@ -152,12 +153,12 @@ func (c *carrier) observe(g *gpu, e device.Event) {
 
 // say prints progress, which is for people.
 func (c *carrier) say(format string, args ...any) {
-	if c.inv.json {
+	if c.inv.JSON {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fmt.Fprintf(c.inv.out, format, args...)
+	fmt.Fprintf(c.inv.Out, format, args...)
 }
 
 // setMode switches the MIG mode where it is not so already.

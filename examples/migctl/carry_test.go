@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/device"
 	"github.com/gpushare/gpushare/nvmlfake/fault"
@@ -34,7 +35,7 @@ func newFaulty(t *testing.T) *faulty {
 	f.machine = &machine{lib: fault.Wrap(fake.server.NVML(), f.rules), fake: fake}
 	require.Equal(t, nvml.SUCCESS, f.lib.Init())
 	require.NoError(t, f.look(t.Context()))
-	f.inv = newInvocation("apply", strings.NewReader(""), f.out)
+	f.inv = newInvocation(command.New("apply", strings.NewReader(""), f.out))
 	f.inv.changes()
 	return f
 }
@@ -91,7 +92,7 @@ func TestCallThatHangs(t *testing.T) {
 				assert.Equal(t, c.outcome, got.report.Outcome)
 				assert.Equal(t, c.ended, b.Ended)
 				assert.Contains(t, f.out.String(), "GPU 0  a call into the driver has not returned: waiting")
-				assert.Contains(t, outcomeText(answerOf("apply", false, []*change{got})), "GPU 0: not done: ")
+				assert.Contains(t, outcomeText((&invocation{}).answerOf("apply", []*change{got})), "GPU 0: not done: ")
 				time.Sleep(2 * time.Hour) // the rest happens in the background
 			})
 		})

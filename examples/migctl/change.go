@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
+	"github.com/gpushare/gpushare/examples/internal/draw"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/device"
+	"github.com/gpushare/gpushare/mig/parted"
 	"github.com/gpushare/gpushare/mig/plan"
 )
 
@@ -33,6 +36,7 @@ type change struct {
 	plan plan.Plan
 
 	refusal *refusal // nil where the target can be had
+	picture string   // of the plan, or of what stands in the way
 	report  *device.Report
 	err     error // why it was not carried out
 }
@@ -96,7 +100,12 @@ func (t target) prepare(ctx context.Context) (*change, error) {
 		detail := fmt.Sprintf("MIG mode is to be switched %s, and a process holds the GPU", onOff(c.on))
 		c.refusal = &refusal{reason: reason{"busy", detail}, holders: held}
 	}
-	return c, nil
+	if c.refusal != nil {
+		c.picture, err = draw.State("now", c.from)
+	} else {
+		c.picture, err = draw.Plan(c.from, c.plan)
+	}
+	return c, err
 }
 
 // refuse keeps why there is no plan, with who is in the way.
@@ -114,7 +123,7 @@ func (c *change) refuse(no *plan.Refusal, st device.State, held []device.Blocker
 		}
 	}
 	if len(names) > 0 && no.Limit != 0 {
-		r.Detail = fmt.Sprintf("%s: %s; in the way: %s", no.Limit, no.Detail, strings.Join(names, ", "))
+		r.Detail += "; busy and in the way: " + strings.Join(names, ", ")
 	}
 	c.refusal = r
 }
@@ -131,6 +140,8 @@ type changeAnswer struct {
 	Feasible bool        `json:"feasible"`
 	Done     bool        `json:"done"` // all of it, now or before
 	GPUs     []gpuChange `json:"gpus"`
+
+	Warnings []parted.Finding `json:"warnings,omitempty"` // of what in the file matches nothing
 }
 
 type gpuChange struct {
@@ -150,9 +161,12 @@ type gpuChange struct {
 	Error     string           `json:"error,omitempty"`  // why it was not
 }
 
-func answerOf(command string, dryRun bool, changes []*change) changeAnswer {
-	a := changeAnswer{Schema: schema, Command: command, DryRun: dryRun, Feasible: feasible(changes), GPUs: []gpuChange{}}
-	a.Done = a.Feasible && !dryRun
+func (inv *invocation) answerOf(name string, changes []*change) changeAnswer {
+	a := changeAnswer{
+		Schema: schema, Command: name, DryRun: inv.change.dryRun, Feasible: feasible(changes),
+		GPUs: []gpuChange{}, Warnings: inv.warnings,
+	}
+	a.Done = a.Feasible && !a.DryRun
 	for _, c := range changes {
 		g := gpuChange{
 			Index: c.gpu.index, UUID: c.gpu.uuid, Model: c.gpu.model(), Feasible: c.refusal == nil,
@@ -165,7 +179,7 @@ func answerOf(command string, dryRun bool, changes []*change) changeAnswer {
 			g.Destroyed, g.Created = c.plan.Count()
 		}
 		if c.err != nil {
-			g.Error = oneLine(c.err.Error())
+			g.Error = command.OneLine(c.err.Error())
 			a.Done = false
 		}
 		a.GPUs = append(a.GPUs, g)

@@ -68,12 +68,17 @@ func TestMode(t *testing.T) {
 	assert.Contains(t, out, "GPU 0: a100-40gb, MIG on → off\n")
 	assert.Contains(t, out, "reset: on Ampere a change of MIG mode waits for a reset\n")
 	assert.Contains(t, out, "GPU 1  switch MIG mode off\n")
+	assert.Less(t, strings.Index(out, "  destroy  2g.10gb@"), strings.Index(out, "  set-mode: "), "off comes last")
 	assert.Equal(t, []string{"off", "off"}, gpuStates(t, file))
 	done(t, "assert", "-fake", file, "-f", yaml, "-label", "off")
 	done(t, "undo", "-fake", file)
 	assert.Equal(t, before, gpuStates(t, file))
 	done(t, "resume", "-fake", file)
 	assert.Equal(t, []string{"off", "off"}, gpuStates(t, file))
+	out = done(t, "apply", "-fake", file, "-gpu", "1", "-want", "3g.40gb=1")
+	assert.Less(t, strings.Index(out, "  set-mode: "), strings.Index(out, "  create   3g.40gb@"), "on comes first")
+	out = done(t, "undo", "-fake", file)
+	assert.Contains(t, out, "GPU 1: as before: now empty\n", "nothing has a new UUID")
 
 	got := answer[changeAnswer](t, exitDone, "apply", "-fake", file, "-gpu", "0,1", "-want", "none")
 	assert.True(t, got.GPUs[0].ModeTo)
@@ -108,10 +113,11 @@ func TestRefusedChangesNothing(t *testing.T) {
 		args             []string
 	}{
 		{"does not fit", "compute", "8 compute slices needed in all, the GPU has 7", 0, []string{"-gpu", "0", "-want", "4g.20gb=2"}},
-		{"busy and in the way", "busy", "3g.20gb@4", 1, []string{"-gpu", "1", "-want", "7g.40gb=1"}},
+		{"busy and in the way", "memory", "3g.20gb@4", 1, []string{"-gpu", "1", "-want", "7g.40gb=1"}},
 		{"busy and not wanted", "busy", "3g.20gb@4", 1, []string{"-gpu", "1", "-want", "none"}},
-		{"one of two GPUs is busy", "busy", "3g.20gb@4", 1, []string{"-f", big}},
+		{"one of two GPUs is busy", "memory", "3g.20gb@4", 1, []string{"-f", big}},
 		{"MIG off beside a process", "busy", "3g.20gb@4", 1, []string{"-f", yaml, "-label", "off"}},
+		{"label does not fit", "memory", "11 memory slices needed in all, the GPU has 8", 1, []string{"-f", yaml, "-label", "too-much"}},
 		{"plan for another state", "stale", "another state", 0, []string{"-gpu", "0", "-plan", stale}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -133,7 +139,7 @@ func TestRefusedChangesNothing(t *testing.T) {
 					require.NotNil(t, g.Reason)
 					assert.Equal(t, c.kind, g.Reason.Kind)
 					assert.Contains(t, g.Reason.Detail, c.says)
-					if c.kind == "busy" {
+					if strings.Contains(c.says, "3g.20gb@4") {
 						assert.Equal(t, []mig.Instance{{Profile: "3g.20gb", Start: 4, Size: 4}}, g.Busy)
 						require.Len(t, g.Holders, 1)
 						assert.Equal(t, "serve", g.Holders[0].Name)
@@ -149,6 +155,17 @@ func TestRefusedChangesNothing(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() { assert.Equal(t, before, tree(t, filepath.Dir(file))) }) // after the rows
+}
+
+// TestWarnings: what in a file means nothing on this machine is said.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	file := newMachine(t, "a30-24gb")
+	yaml := write(t, "version: v1\nmig-configs:\n  a:\n  - {devices: [0, 3], mig-enabled: true, mig-devices: {4g.24gb: 1}}\n")
+	got := answer[changeAnswer](t, exitDone, "apply", "-fake", file, "-f", yaml, "-dry-run")
+	require.Len(t, got.Warnings, 1)
+	assert.Equal(t, 4, got.Warnings[0].Line)
+	assert.Contains(t, done(t, "apply", "-fake", file, "-f", yaml, "-dry-run"), got.Warnings[0].String()+"\nGPU 0: ")
 }
 
 func TestDryRun(t *testing.T) {
@@ -310,7 +327,7 @@ func TestApplyThenUndo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "m.json")
-	done(t, "init", "-models", "a100-40gb,a30-24gb", "-to", file)
+	done(t, "init", "-model", "a100-40gb,a30-24gb", "-to", file)
 	wants := map[string][]string{
 		"0": {"none", "7g.40gb=1", "3g.20gb=2", "1g.5gb=7", "1c.3g.20gb=4", "2g.10gb=2,1g.10gb=1", "4g.20gb=1,1g.5gb+me=1", "1c.7g.40gb=3"},
 		"1": {"none", "4g.24gb=1", "2g.12gb=2", "1c.2g.12gb=2,1g.6gb=1", "1g.6gb=4"},

@@ -9,67 +9,72 @@ import (
 	"github.com/gpushare/gpushare/mig/parted"
 )
 
+// exportAnswer is a layout file, with the same in mig-parted's form.
 type exportAnswer struct {
-	Schema int             `json:"schema"`
-	Config json.RawMessage `json:"config"` // mig-parted's form
-	Lost   []string        `json:"lost"`   // what that form cannot say
+	layoutFile
+	Config json.RawMessage `json:"config"`
+	Lost   []string        `json:"lost"` // what that form cannot say
 }
 
 // export writes the machine as a mig-parted file or as a layout.
 func export(ctx context.Context, inv *invocation, args []string) error {
-	label := inv.flags.String("label", "current", "")
-	form := inv.flags.String("o", "yaml", "")
-	layout := inv.flags.Bool("layout", false, "")
+	label := inv.Flags.String("label", "current", "")
 	if err := inv.parseMachine(args, 0); err != nil {
 		return err
 	}
-	if *layout {
-		if inv.given("o") && *form != "layout" {
-			return fmt.Errorf("-layout and -o %s exclude each other", *form)
-		}
-		*form = "layout"
-	}
-	switch *form {
-	case "yaml", "json", "layout":
-	default:
-		return fmt.Errorf("-o: %q is none of yaml, json, layout", *form)
-	}
 	return inv.with(ctx, func(_ *machine, gpus []*gpu) error {
-		if *form == "layout" {
-			file, err := layoutOf(ctx, gpus)
-			if err != nil {
-				return err
-			}
-			inv.json = true
-			return inv.print(file, nil)
-		}
 		states, err := partedStates(ctx, gpus)
 		if err != nil {
 			return err
 		}
 		config, err := parted.Export(states, *label)
+		if err == nil && inv.Given("gpu") {
+			err = nameDevices(config, states)
+		}
 		if err != nil {
 			return err
 		}
-		if inv.json {
-			return inv.exportJSON(config, states)
+		if !inv.JSON {
+			for _, text := range lost(states) {
+				fmt.Fprintf(inv.Out, "# %s\n", text)
+			}
+			return parted.Write(inv.Out, config)
 		}
-		if *form == "json" {
-			return parted.WriteJSON(inv.out, config)
+		a := exportAnswer{Lost: lost(states)}
+		if a.layoutFile, err = layoutOf(ctx, gpus); err != nil {
+			return err
 		}
-		for _, text := range lost(states) {
-			fmt.Fprintf(inv.out, "# %s\n", text)
+		var text bytes.Buffer
+		if err := parted.WriteJSON(&text, config); err != nil {
+			return err
 		}
-		return parted.Write(inv.out, config)
+		a.Config = text.Bytes()
+		return inv.Print(a, nil)
 	})
 }
 
-func (inv *invocation) exportJSON(config *parted.Config, states []parted.State) error {
-	var text bytes.Buffer
-	if err := parted.WriteJSON(&text, config); err != nil {
+// nameDevices names the GPUs by their index where a configuration that was made of
+// some of the machine's says "all".
+func nameDevices(config *parted.Config, states []parted.State) error {
+	var gpus []parted.GPU
+	for _, s := range states {
+		gpus = append(gpus, s.GPU)
+		gpus[len(gpus)-1].Model = nil // what fits is no question of what stands there
+	}
+	selection, err := config.Select("", gpus, nil)
+	if err != nil {
 		return err
 	}
-	return inv.print(exportAnswer{Schema: schema, Config: text.Bytes(), Lost: lost(states)}, nil)
+	for _, t := range selection.Targets {
+		if t.Entry != nil && t.Entry.All {
+			t.Entry.Devices = append(t.Entry.Devices, t.GPU.Index)
+		}
+	}
+	entries := config.Labels[0].Entries
+	for i := range entries {
+		entries[i].All = false
+	}
+	return nil
 }
 
 // lost lists what stands there and cannot be said in a mig-parted file.

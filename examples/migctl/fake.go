@@ -13,41 +13,39 @@ type fakeAnswer struct {
 	Schema  int    `json:"schema"`
 	Command string `json:"command"`
 	File    string `json:"file"`
-	Machine string `json:"machine"` // for people
 }
 
 // initialise writes a machine to a new file.
 func initialise(_ context.Context, inv *invocation, args []string) error {
-	to := inv.flags.String("to", "", "")
-	models := inv.flags.String("models", "", "")
-	on := inv.flags.Bool("mig", true, "")
-	seed := inv.flags.Uint64("seed", 0, "")
+	to := inv.Flags.String("to", "", "")
+	models := inv.Flags.String("model", "", "")
+	on := inv.Flags.Bool("mig", true, "")
 	if err := inv.parse(args, 0, "to"); err != nil {
 		return err
 	}
-	which, err := inv.exactlyOne("fake", "models")
+	which, err := inv.ExactlyOne("fake", "model")
 	if err != nil {
 		return err
 	}
-	if err := inv.noMachineFlags(); err != nil {
-		return err
+	if inv.nvml || inv.Given("gpu") {
+		return errors.New("-nvml and -gpu are not for this command")
 	}
 	var f *fakeMachine
 	if which == "fake" {
-		if inv.given("mig") || inv.given("seed") {
-			return errors.New("-mig and -seed are for -models")
+		if inv.Given("mig") {
+			return errors.New("-mig is for -model")
 		}
 		if f, err = openFake(inv.fake); err != nil {
 			return fmt.Errorf("-fake: %w", err)
 		}
 	} else {
-		config := nvmlfake.Config{Seed: *seed}
+		config := nvmlfake.Config{}
 		for model := range strings.SplitSeq(*models, ",") {
 			config.GPUs = append(config.GPUs, nvmlfake.GPU{Model: model, MIG: *on})
 		}
 		server, err := nvmlfake.New(config)
 		if err != nil {
-			return fmt.Errorf("-models: %w", err)
+			return fmt.Errorf("-model: %w", err)
 		}
 		f = &fakeMachine{server: server}
 	}
@@ -58,23 +56,13 @@ func initialise(_ context.Context, inv *invocation, args []string) error {
 	if err := createFile(*to, text); err != nil {
 		return fmt.Errorf("-to: %w", err)
 	}
-	f.path = *to
-	return inv.told("init", f)
+	return inv.wrote("init", *to)
 }
 
-// noMachineFlags refuses the flags that say nothing where a machine is made.
-func (inv *invocation) noMachineFlags() error {
-	if inv.nvml || inv.given("gpu") {
-		return errors.New("-nvml and -gpu are not for this command")
-	}
-	return nil
-}
-
-// told prints what a command on a fake machine has made of it.
-func (inv *invocation) told(command string, f *fakeMachine) error {
-	_, text, _ := strings.Cut(f.server.String(), "\n") // without the count of the library's users
-	return inv.print(fakeAnswer{Schema: schema, Command: command, File: f.path, Machine: text}, func() string {
-		return f.path + "\n" + strings.TrimSuffix(text, "\n") + "\n"
+// wrote says which file a command on a fake machine has written.
+func (inv *invocation) wrote(command, file string) error {
+	return inv.Print(fakeAnswer{Schema: schema, Command: command, File: file}, func() string {
+		return fmt.Sprintf("%s: written to %s\n", command, file)
 	})
 }
 
@@ -99,7 +87,7 @@ func (inv *invocation) onFile(command string, args []string, required []string, 
 	if err := m.save(); err != nil {
 		return err
 	}
-	return inv.told(command, m)
+	return inv.wrote(command, m.path)
 }
 
 // index returns the index of -gpu.
@@ -113,25 +101,10 @@ func (inv *invocation) index(s *nvmlfake.Server) (int, error) {
 	return 0, fmt.Errorf("-gpu: %q is neither an index nor a UUID of the %d GPUs", inv.gpus, len(snap.GPUs))
 }
 
-// reset resets a GPU.
-func reset(_ context.Context, inv *invocation, args []string) error {
-	return inv.onFile("reset", args, []string{"gpu"}, func(s *nvmlfake.Server) error {
-		index, err := inv.index(s)
-		if err != nil {
-			return err
-		}
-		err = s.Reset(index)
-		if errors.Is(err, nvmlfake.ErrHeld) {
-			return &noError{"busy", err}
-		}
-		return err
-	})
-}
-
 // reboot restarts the machine.
 func reboot(_ context.Context, inv *invocation, args []string) error {
 	return inv.onFile("reboot", args, nil, func(s *nvmlfake.Server) error {
-		if inv.given("gpu") {
+		if inv.Given("gpu") {
 			return errors.New("-gpu: the whole machine is rebooted")
 		}
 		s.Reboot()
@@ -141,12 +114,12 @@ func reboot(_ context.Context, inv *invocation, args []string) error {
 
 // hold lets a process run in a MIG device.
 func hold(_ context.Context, inv *invocation, args []string) error {
-	gi := inv.flags.Int("gi", 0, "")
-	ci := inv.flags.Int("ci", 0, "")
+	gi := inv.Flags.Int("gi", 0, "")
+	ci := inv.Flags.Int("ci", 0, "")
 	h := nvmlfake.Holder{}
-	inv.flags.IntVar(&h.PID, "pid", 4242, "")
-	inv.flags.StringVar(&h.Name, "name", "train", "")
-	inv.flags.IntVar(&h.MemoryMiB, "mib", 0, "")
+	inv.Flags.IntVar(&h.PID, "pid", 4242, "")
+	inv.Flags.StringVar(&h.Name, "name", "train", "")
+	inv.Flags.IntVar(&h.MemoryMiB, "mib", 0, "")
 	return inv.onFile("hold", args, []string{"gpu", "gi"}, func(s *nvmlfake.Server) error {
 		index, err := inv.index(s)
 		if err == nil {
@@ -160,7 +133,7 @@ func hold(_ context.Context, inv *invocation, args []string) error {
 
 // kill ends a process.
 func kill(_ context.Context, inv *invocation, args []string) error {
-	pid := inv.flags.Int("pid", 0, "")
+	pid := inv.Flags.Int("pid", 0, "")
 	return inv.onFile("kill", args, []string{"pid"}, func(s *nvmlfake.Server) error {
 		if s.Kill(*pid) == 0 {
 			return fmt.Errorf("-pid: process %d holds nothing", *pid)

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/gpushare/gpushare/nvmlfake"
 )
@@ -31,8 +33,11 @@ func openFake(name string) (*fakeMachine, error) {
 		return &fakeMachine{server: server}, err
 	}
 	path, err := filepath.EvalSymlinks(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%q is neither a file nor one of %s: %w", name, strings.Join(nvmlfake.Presets(), ", "), fs.ErrNotExist)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (a file, or one of %v)", err, nvmlfake.Presets())
+		return nil, err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

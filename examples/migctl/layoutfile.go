@@ -12,8 +12,8 @@ import (
 	"github.com/gpushare/gpushare/mig/plan"
 )
 
-// layoutFile is what export writes and restore reads: the machine with the place
-// of every instance. UUIDs of MIG devices are not in it, since they are others
+// layoutFile is what export -json writes and restore reads: the machine with the
+// place of every instance. UUIDs of MIG devices are not in it, since they are others
 // after each creation.
 type layoutFile struct {
 	Schema int         `json:"schema"`
@@ -67,10 +67,11 @@ func decodeStrictly(data []byte, into any) error {
 
 // readLayout reads a layout file. What a GPU can hold is not checked.
 func readLayout(data []byte) (layoutFile, error) {
-	var file layoutFile
-	if err := decodeStrictly(data, &file); err != nil {
-		return layoutFile{}, err
+	var answer exportAnswer // mig-parted's form of the same is not looked at
+	if err := decodeStrictly(data, &answer); err != nil {
+		return layoutFile{}, fmt.Errorf("not what export writes: %w", err)
 	}
+	file := answer.layoutFile
 	if file.Schema != schema {
 		return layoutFile{}, fmt.Errorf("schema %d, not %d", file.Schema, schema)
 	}

@@ -163,7 +163,7 @@ func survey(ctx context.Context, handle nvml.Device) (*device.GPU, error) {
 // selected returns the GPUs of -gpu, lowest index first; all where it is not
 // given.
 func (inv *invocation) selected(m *machine) ([]*gpu, error) {
-	if !inv.given("gpu") {
+	if !inv.Given("gpu") {
 		return m.gpus, nil
 	}
 	chosen := make([]bool, len(m.gpus))

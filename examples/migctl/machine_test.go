@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/nvmlfake"
 	"github.com/gpushare/gpushare/nvmlfake/fault"
@@ -76,10 +77,10 @@ func TestOddMachine(t *testing.T) {
 func TestUnknownModel(t *testing.T) {
 	t.Parallel()
 	m := odd(t)
-	inv := newInvocation("apply", strings.NewReader(""), &strings.Builder{})
+	inv := newInvocation(command.New("apply", strings.NewReader(""), &strings.Builder{}))
 	_, err := inv.demandTargets(m, m.gpus[1:2], mig.Demand{"1g.6gb": 2})
 	require.ErrorContains(t, err, "-gpu is missing: there are 4 GPUs")
-	require.NoError(t, inv.flags.Parse([]string{"-gpu", "1"}))
+	require.NoError(t, inv.Flags.Parse([]string{"-gpu", "1"}))
 	targets, err := inv.demandTargets(m, m.gpus[1:2], mig.Demand{"1g.6gb": 2})
 	require.NoError(t, err)
 	changes, err := prepare(t.Context(), targets)
@@ -101,9 +102,9 @@ func TestJournalDir(t *testing.T) {
 		{[]string{"-fake", "dgx-a100"}, "", ""},
 		{[]string{"-nvml"}, "", "-journal is missing"},
 	} {
-		inv := newInvocation("apply", strings.NewReader(""), &strings.Builder{})
+		inv := newInvocation(command.New("apply", strings.NewReader(""), &strings.Builder{}))
 		inv.changes()
-		require.NoError(t, inv.flags.Parse(c.args))
+		require.NoError(t, inv.Flags.Parse(c.args))
 		got, err := inv.journalDir(&machine{fake: &fakeMachine{path: c.path}})
 		if err != nil {
 			got = err.Error()
@@ -136,7 +137,7 @@ func FuzzReadLayout(f *testing.F) {
 			return
 		}
 		var out strings.Builder
-		require.NoError(t, (&invocation{out: &out, json: true}).print(file, nil))
+		require.NoError(t, (&command.Invocation{Out: &out, JSON: true}).Print(file, nil))
 		again, err := readLayout([]byte(out.String()))
 		require.NoError(t, err)
 		require.Len(t, again.GPUs, len(file.GPUs))

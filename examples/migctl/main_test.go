@@ -12,6 +12,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/examples/internal/command"
+)
+
+// The exit statuses.
+const (
+	exitDone = command.Done
+	exitNo   = command.No
+	exitBad  = command.Bad
 )
 
 // call runs the program and returns what it printed.
@@ -56,7 +65,7 @@ func done(t *testing.T, args ...string) string {
 func newMachine(t *testing.T, models ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "m.json")
-	done(t, "init", "-models", strings.Join(models, ","), "-to", file)
+	done(t, "init", "-model", strings.Join(models, ","), "-to", file)
 	return file
 }
 
@@ -173,7 +182,7 @@ func TestBadInput(t *testing.T) {
 		return path
 	}
 	m, a100x2 := filepath.Join(dir, "m.json"), "a100-40gb,a100-40gb"
-	done(t, "init", "-models", a100x2, "-to", m)
+	done(t, "init", "-model", a100x2, "-to", m)
 	yaml := file("c.yaml", config)
 	on := func(command string, more ...string) []string { return append([]string{command, "-fake", m}, more...) }
 	uuid := answer[stateAnswer](t, exitDone, "state", "-fake", m).GPUs[0].UUID
@@ -194,7 +203,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown flag", on("state", "-gpus", "0"), []string{"migctl state", "-gpus"}},
 		{"no machine", []string{"state"}, []string{"-fake, -nvml"}},
 		{"two machines", on("state", "-nvml"), []string{"-fake", "-nvml", "exclude"}},
-		{"no such machine", []string{"state", "-fake", "dgx-1"}, []string{"-fake", "dgx-1", "dgx-a100"}},
+		{"no such machine", []string{"state", "-fake", "dgx-1"}, []string{"-fake", `"dgx-1" is neither a file nor one of dgx-a100`}},
 		{"a directory", []string{"state", "-fake", dir}, []string{"-fake", dir}},
 		{"no JSON", []string{"state", "-fake", yaml}, []string{"-fake", yaml, "line 1"}},
 		{"unknown field", []string{"state", "-fake", file("f.json", `{"schema":1,"gpus":[],"gpu":1}`)}, []string{"-fake", "gpu"}},
@@ -215,12 +224,11 @@ func TestBadInput(t *testing.T) {
 		{"assert no such label", on("assert", "-f", yaml, "-label", "x"), []string{"-label", `"x"`, "mixed"}},
 		{"assert GPU matched twice", on("assert", "-f", yaml, "-label", "twice"), []string{"GPU 1", "entry 1", "entry 2"}},
 		{"assert GPU matched never", on("assert", "-f", yaml, "-label", "nobody"), []string{`"nobody"`}},
-		{"export form", on("export", "-o", "xml"), []string{"-o", `"xml"`}},
-		{"export forms", on("export", "-o", "json", "-layout"), []string{"-o json", "-layout"}},
 		{"apply nothing", on("apply", "-gpu", "0"), []string{"-f, -want, -plan"}},
 		{"apply two things", on("apply", "-gpu", "0", "-f", yaml, "-want", "1g.5gb=1"), []string{"-f", "-want", "exclude"}},
 		{"apply label of no file", on("apply", "-gpu", "0", "-want", "1g.5gb=1", "-label", "a"), []string{"-label", "-f"}},
 		{"apply which GPU", on("apply", "-want", "1g.5gb=1"), []string{"-gpu is missing", "2 GPUs"}},
+		{"apply a label of another model", on("apply", "-f", file("b200.yaml", "version: v1\nmig-configs:\n  a:\n    - {devices: all, mig-enabled: true, mig-devices: {1g.23gb: 7}}\n")), []string{"-f", "line 4", "GPU 0", `"1g.23gb"`}},
 		{"apply unknown profile", on("apply", "-gpu", "0", "-want", "1g.6gb=1"), []string{"-want", "GPU 0", `"1g.6gb"`}},
 		{"apply malformed", on("apply", "-gpu", "0", "-want", "1g.5gb"), []string{"-want", `"1g.5gb"`}},
 		{"apply negative", on("apply", "-gpu", "0", "-want", "1g.5gb=-1"), []string{"-want", `"-1"`}},
@@ -239,7 +247,8 @@ func TestBadInput(t *testing.T) {
 		{"restore nothing", on("restore"), []string{"FILE is missing"}},
 		{"restore two files", on("restore", m, yaml), []string{yaml}},
 		{"restore no such file", on("restore", dir+"/x"), []string{dir + "/x"}},
-		{"restore no JSON", on("restore", yaml), []string{yaml}},
+		{"restore which label", on("restore", yaml), []string{yaml, "mixed"}},
+		{"restore neither form", on("restore", file("t", "mig: on\n")), []string{dir + "/t", "not what export writes"}},
 		{"restore a machine", on("restore", m), []string{m, "unknown field"}},
 		{"restore two values", on("restore", layout(`{"schema":1,"gpus":[{"model":"a","uuid":"x"}]} {}`)), []string{"follows"}},
 		{"restore another schema", on("restore", layout(`{"schema":3,"gpus":[]}`)), []string{"schema 3"}},
@@ -259,14 +268,14 @@ func TestBadInput(t *testing.T) {
 		{"resume nothing", on("resume", "-journal", dir), []string{"-journal", dir}},
 		{"init without file", []string{"init", "-fake", "dgx-a100"}, []string{"-to is missing"}},
 		{"init over a file", []string{"init", "-fake", "dgx-a100", "-to", m}, []string{"-to", m}},
-		{"init of two", []string{"init", "-fake", "dgx-a100", "-models", "a30-24gb", "-to", dir + "/new"}, []string{"-fake", "-models"}},
-		{"init of no model", []string{"init", "-models", "a30-24gb,a31", "-to", dir + "/new"}, []string{"-models", `"a31"`}},
-		{"init of unknown geometry", []string{"init", "-models", "thor-igpu", "-to", dir + "/new"}, []string{"-models", "thor-igpu"}},
+		{"init of two", []string{"init", "-fake", "dgx-a100", "-model", "a30-24gb", "-to", dir + "/new"}, []string{"-fake", "-model"}},
+		{"init of no model", []string{"init", "-model", "a30-24gb,a31", "-to", dir + "/new"}, []string{"-model", `"a31"`}},
+		{"init of unknown geometry", []string{"init", "-model", "thor-igpu", "-to", dir + "/new"}, []string{"-model", "thor-igpu"}},
 		{"init on one GPU", []string{"init", "-fake", "dgx-a100", "-gpu", "0", "-to", dir + "/new"}, []string{"-gpu"}},
-		{"init of a preset with MIG off", []string{"init", "-fake", "dgx-a100", "-mig=false", "-to", dir + "/new"}, []string{"-mig", "-models"}},
-		{"reset of a preset", []string{"reset", "-fake", "dgx-a100", "-gpu", "0"}, []string{"-fake", "dgx-a100"}},
-		{"reset of no GPU", on("reset"), []string{"-gpu is missing"}},
-		{"reset of another GPU", on("reset", "-gpu", "4"), []string{"-gpu", `"4"`}},
+		{"init of a preset with MIG off", []string{"init", "-fake", "dgx-a100", "-mig=false", "-to", dir + "/new"}, []string{"-mig", "-model"}},
+		{"reboot of a preset", []string{"reboot", "-fake", "dgx-a100"}, []string{"-fake", "dgx-a100"}},
+		{"hold of no GPU", on("hold", "-gi", "0"), []string{"-gpu is missing"}},
+		{"hold of another GPU", on("hold", "-gpu", "4", "-gi", "0"), []string{"-gpu", `"4"`}},
 		{"reboot of a real machine", []string{"reboot", "-fake", m, "-nvml"}, []string{"-nvml"}},
 		{"reboot of a GPU", on("reboot", "-gpu", "0"), []string{"-gpu"}},
 		{"hold nothing", on("hold", "-gpu", "0", "-gi", "9"), []string{"-gi", "9"}},
@@ -308,7 +317,7 @@ func TestOutputThatFails(t *testing.T) {
 		{"state", "-fake", "dgx-a100", "-json"},
 		{"verify", "-fake", "dgx-a100"},
 		{"export", "-fake", "dgx-a100"},
-		{"export", "-fake", "dgx-a100", "-layout"},
+		{"export", "-fake", "dgx-a100", "-json"},
 		{"apply", "-fake", "dgx-a100", "-gpu", "0", "-want", "7g.80gb=2", "-json"},
 	} {
 		var errs bytes.Buffer

@@ -2,12 +2,8 @@ package main
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/gpushare/gpushare/examples/internal/draw"
-	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/device"
 	"github.com/gpushare/gpushare/mig/plan"
 )
@@ -15,24 +11,7 @@ import (
 // changesText shows what will be done, that of several GPUs once if it is the
 // same.
 func changesText(changes []*change) string {
-	var texts []string
-	for _, c := range changes {
-		texts = append(texts, c.text())
-	}
-	var b strings.Builder
-	for i, text := range texts {
-		if slices.Index(texts, text) != i {
-			continue
-		}
-		var same []int
-		for k, other := range texts {
-			if other == text {
-				same = append(same, changes[k].gpu.index)
-			}
-		}
-		fmt.Fprintf(&b, "%s: %s\n", gpuNames(same), text)
-	}
-	return b.String()
+	return eachOnce(changes, func(c *change) (int, string) { return c.gpu.index, c.text() + "\n" })
 }
 
 // text shows a change without the GPU's name.
@@ -48,9 +27,7 @@ func (c *change) text() string {
 		for _, h := range r.holders {
 			fmt.Fprintf(&b, "  held by %s\n", h)
 		}
-		marks := busyMarks(c.from)
-		b.WriteString("\n" + draw.Rows(draw.Row{Name: "now", Layout: c.layout(c.from), Marks: marks}) + legend(marks))
-		return b.String()
+		return b.String() + "\n" + c.picture
 	}
 	if !c.needed() {
 		b.WriteString("nothing to do\n")
@@ -59,69 +36,23 @@ func (c *change) text() string {
 	p := c.plan
 	p.GPU = "" // named already
 	_, explained, _ := strings.Cut(p.Explain(), ": ")
-	if len(p.Steps) > 0 {
-		b.WriteString("\n" + c.picture() + "\n" + explained)
+	if len(p.Steps) == 0 {
+		return b.String() + c.modeText()
 	}
+	b.WriteString("\n" + c.picture + "\n")
+	if head, steps, _ := strings.Cut(explained, "\n"); c.on { // in the order in which it is done
+		return b.String() + head + "\n" + c.modeText() + steps
+	}
+	return b.String() + explained + c.modeText()
+}
+
+// modeText lists the steps of a change of MIG mode.
+func (c *change) modeText() string {
+	var b strings.Builder
 	for _, step := range plan.Mode(c.gpu.dev.Model(), c.mode.Current, c.mode.Pending, c.on) {
 		fmt.Fprintf(&b, "  %s: %s\n", step.Op, step.Why)
 	}
 	return b.String()
-}
-
-// picture draws the GPU before and after, with the victims marked.
-func (c *change) picture() string {
-	old, now := busyMarks(c.from), busyMarks(c.from)
-	for _, step := range c.plan.Steps {
-		if step.Op == plan.Destroy {
-			old[step.Start] = draw.Destroyed
-		} else {
-			now[step.Start] = draw.Created
-		}
-	}
-	end := c.from
-	end.Instances = c.plan.Goal
-	return draw.Rows(
-		draw.Row{Name: "before", Layout: c.layout(c.from), Marks: old},
-		draw.Row{Name: "after", Layout: c.layout(end), Marks: now},
-	) + legend(old, now)
-}
-
-// layout returns what to draw of a state, which was read or planned and is legal.
-func (c *change) layout(s plan.State) mig.Layout {
-	l, err := s.Layout()
-	if err != nil {
-		return mig.Layout{}
-	}
-	return l
-}
-
-func busyMarks(s plan.State) map[int]rune {
-	marks := map[int]rune{}
-	for _, in := range s.Instances {
-		if in.Busy {
-			marks[in.Start] = draw.Busy
-		}
-	}
-	return marks
-}
-
-// legend explains the marks that are used, in a line after an empty one.
-func legend(used ...map[int]rune) string {
-	var parts []string
-	for _, mark := range []struct {
-		rune  rune
-		means string
-	}{{draw.Destroyed, "destroyed"}, {draw.Created, "created"}, {draw.Busy, "in use"}} {
-		if slices.ContainsFunc(used, func(marks map[int]rune) bool {
-			return slices.Contains(slices.Collect(maps.Values(marks)), mark.rune)
-		}) {
-			parts = append(parts, fmt.Sprintf("%c %s", mark.rune, mark.means))
-		}
-	}
-	if parts == nil {
-		return ""
-	}
-	return "\n" + strings.Join(parts, "   ") + "\n"
 }
 
 // outcomeText says what became of the changes.
@@ -158,6 +89,9 @@ func reportText(r device.Report) string {
 	}[r.Outcome]
 	if r.After == nil {
 		return text
+	}
+	if r.Outcome == device.RolledBack && len(r.After) == 0 {
+		text = "as before"
 	}
 	text += ": now"
 	for _, in := range r.After {

@@ -45,7 +45,7 @@ func stages(t *testing.T) []stage {
 func (s stage) begin(t *testing.T) (file string, before []string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "m.json")
-	done(t, "init", "-models", s.models, "-to", file)
+	done(t, "init", "-model", s.models, "-to", file)
 	for gpu, want := range s.before {
 		done(t, "apply", "-fake", file, "-gpu", gpu, "-want", want)
 	}
@@ -74,6 +74,8 @@ func TestCrash(t *testing.T) {
 					crashed := tree(t, filepath.Dir(file))
 					no := answer[noAnswer](t, exitNo, "apply", "-fake", file, "-gpu", "0", "-want", "1c.7g."+map[string]string{"a": "40gb", "h": "80gb"}[s.models[:1]]+"=3")
 					require.Equal(t, "unfinished", no.Reason.Kind)
+					_, out, _ = call(t, "apply", "-fake", file, "-gpu", "0", "-want", "none")
+					require.True(t, strings.HasPrefix(out, "apply: no\nreason: unfinished: "), out)
 					require.Equal(t, crashed, tree(t, filepath.Dir(file)), "nothing else is done over it")
 
 					answer[recordAnswer](t, exitDone, way, "-fake", file)
@@ -188,7 +190,7 @@ func TestRestore(t *testing.T) {
 	done(t, "apply", "-fake", file, "-gpu", "0", "-want", "1c.3g.20gb=2,2g.10gb=1,1g.5gb+me=1")
 	done(t, "apply", "-fake", file, "-gpu", "1", "-want", "1g.10gb=3,3g.40gb=1")
 	before := gpuStates(t, file)
-	layout := write(t, done(t, "export", "-fake", file, "-layout"))
+	layout := write(t, done(t, "export", "-fake", file, "-json"))
 	assert.Contains(t, done(t, "restore", "-fake", file, layout), "GPU 2: nothing to do\n")
 
 	done(t, "reboot", "-fake", file)
@@ -202,6 +204,13 @@ func TestRestore(t *testing.T) {
 	assert.Equal(t, before, gpuStates(t, file))
 	done(t, "undo", "-fake", file)
 	assert.Equal(t, rebooted, gpuStates(t, file))
+
+	done(t, "apply", "-fake", file, "-gpu", "0", "-want", "1c.3g.20gb=2,2g.10gb=1,1g.5gb+me=1")
+	counted := write(t, done(t, "export", "-fake", file))
+	done(t, "reboot", "-fake", file)
+	done(t, "restore", "-fake", file, counted)
+	done(t, "assert", "-fake", file, "-f", counted, "-strict")
+	done(t, "reboot", "-fake", file)
 
 	twin := newMachine(t, "a100-40gb", "h100-80gb-sxm5", "a30-24gb")
 	var machine map[string]any
@@ -226,7 +235,7 @@ func TestRestore(t *testing.T) {
 func TestRestoreBusy(t *testing.T) {
 	t.Parallel()
 	file := newMachine(t, "a30-24gb")
-	layout := write(t, done(t, "export", "-fake", file, "-layout"))
+	layout := write(t, done(t, "export", "-fake", file, "-json"))
 	done(t, "apply", "-fake", file, "-want", "4g.24gb=1")
 	done(t, "hold", "-fake", file, "-gpu", "0", "-gi", "0")
 	before := tree(t, filepath.Dir(file))

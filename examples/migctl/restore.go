@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gpushare/gpushare/mig/parted"
 	"github.com/gpushare/gpushare/mig/plan"
 )
 
-// restore changes GPUs to the layout of a file.
+// restore changes GPUs to what export wrote: to the very layout, or, where the file
+// is mig-parted's, to the instances that it counts.
 func restore(ctx context.Context, inv *invocation, args []string) error {
-	byIndex := inv.flags.Bool("by-index", false, "")
-	inv.flags.BoolVar(&inv.change.dryRun, "dry-run", false, "")
+	byIndex := inv.Flags.Bool("by-index", false, "")
+	inv.Flags.BoolVar(&inv.change.dryRun, "dry-run", false, "")
 	inv.changes()
 	if err := inv.parseMachine(args, 1); err != nil {
 		return err
@@ -21,9 +23,14 @@ func restore(ctx context.Context, inv *invocation, args []string) error {
 		return errors.New("FILE is missing (-h explains)")
 	}
 	name := inv.args[0]
-	data, err := inv.read(name)
+	data, err := inv.Read(name)
 	if err != nil {
 		return err
+	}
+	if config, err := parted.Parse(data, name); err == nil {
+		return inv.make(ctx, "restore", func(m *machine, gpus []*gpu) ([]target, error) {
+			return inv.labelTargets(m, gpus, config, "", name+": ")
+		})
 	}
 	file, err := readLayout(data)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/draw"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/device"
@@ -60,7 +61,7 @@ func state(ctx context.Context, inv *invocation, args []string) error {
 			unread = unread || s.Error != ""
 			answer.GPUs = append(answer.GPUs, s)
 		}
-		return inv.answer(!unread, answer, func() string { return stateText(answer.GPUs) })
+		return inv.Answer(!unread, answer, func() string { return stateText(answer.GPUs) })
 	})
 }
 
@@ -75,7 +76,7 @@ func readState(ctx context.Context, g *gpu) gpuState {
 		s.read, err = g.dev.State(ctx)
 	}
 	if err != nil {
-		s.Error = oneLine(err.Error())
+		s.Error = command.OneLine(err.Error())
 		return s
 	}
 	if g.dev == nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig/device"
 )
 
@@ -37,13 +38,13 @@ func resume(ctx context.Context, inv *invocation, args []string) error {
 
 // fromRecord works on the last change of a journal directory, the last GPU first
 // on the way back.
-func (inv *invocation) fromRecord(ctx context.Context, command string, args []string, back bool) error {
+func (inv *invocation) fromRecord(ctx context.Context, name string, args []string, back bool) error {
 	inv.changes()
 	if err := inv.parseMachine(args, 0); err != nil {
 		return err
 	}
-	if inv.given("gpu") {
-		return fmt.Errorf("-gpu: %s is for all GPUs of the last change", command)
+	if inv.Given("gpu") {
+		return fmt.Errorf("-gpu: %s is for all GPUs of the last change", name)
 	}
 	return inv.inTurn(ctx, func(m *machine, _ []*gpu) error {
 		dir, err := inv.journalDir(m)
@@ -70,7 +71,7 @@ func (inv *invocation) fromRecord(ctx context.Context, command string, args []st
 		if err != nil {
 			return err
 		}
-		a := recordAnswer{Schema: schema, Command: command, Done: true, GPUs: []gpuRecord{}}
+		a := recordAnswer{Schema: schema, Command: name, Done: true, GPUs: []gpuRecord{}}
 		for i, g := range list {
 			r := gpuRecord{Index: g.Index, UUID: g.UUID, Mode: g.ModeTo}
 			if back {
@@ -80,14 +81,14 @@ func (inv *invocation) fromRecord(ctx context.Context, command string, args []st
 			case i >= len(done):
 				r.Error = "not begun, since the GPU before it was not done"
 			case done[i].err != nil:
-				r.Report, r.Error = done[i].report, oneLine(done[i].err.Error())
+				r.Report, r.Error = done[i].report, command.OneLine(done[i].err.Error())
 			default:
 				r.Report = done[i].report
 			}
 			a.Done = a.Done && r.Error == ""
 			a.GPUs = append(a.GPUs, r)
 		}
-		return inv.answer(a.Done, a, func() string { return outcomeText(a.changes()) })
+		return inv.Answer(a.Done, a, func() string { return outcomeText(a.changes()) })
 	})
 }
 

@@ -16,9 +16,8 @@ Questions, which change nothing:
   blockers                        who holds the GPUs, as far as NVML lists it
   assert -f FILE [-label L] [-strict]
         is the machine as a mig-parted file says? -strict: also no GPU is left out
-  export [-label L] [-o yaml|json|layout]
-        the machine as a mig-parted file, which does not say where instances
-        begin; as a layout (-layout for short), which does, it is what restore takes
+  export [-label L]               the machine as a mig-parted file; with -json also where
+                                  each instance begins, which such a file cannot say
   verify [-strict]
         does what the GPUs report agree with the tables of this program? memory,
         which differs by driver, counts with -strict only
@@ -27,8 +26,9 @@ Changes:
   apply -f FILE [-label L]        as a mig-parted file says
   apply -want PROFILE=N,...       exactly these instances on the GPU (or "none")
   apply -plan FILE                a plan, as "migplan plan -out FILE" writes it
-  restore FILE [-by-index]        exactly the layout of a file, as after a reboot or
-                                  a driver upgrade; -by-index: on other boards
+  restore FILE [-by-index]        what export wrote, as after a reboot or a driver
+                                  upgrade: with -json exactly the same layout, else the
+                                  same instances; -by-index: on other boards
   undo                            back to what stood there before the last change
   resume                          the rest of the last change, as after a crash; after
                                   an undo, the change once more
@@ -45,8 +45,7 @@ destroyed. All plans are made before anything is changed. They take
 
 Fake machines:
   init -fake NAME|FILE -to FILE   write a machine to a new file
-  init -models MODEL,... -to FILE [-mig=false]
-  reset -fake FILE -gpu GPU       reset a GPU that nobody holds
+  init -model MODEL,... -to FILE [-mig=false]
   reboot -fake FILE               restart the machine
   hold -fake FILE -gpu GPU -gi ID [-ci ID] [-pid P] [-name NAME] [-mib M]
         a process runs in a MIG device; a holder that no list shows can be written

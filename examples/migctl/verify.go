@@ -26,7 +26,7 @@ type gpuVerify struct {
 
 // verify compares the tables with what the devices say.
 func verify(ctx context.Context, inv *invocation, args []string) error {
-	strict := inv.flags.Bool("strict", false, "")
+	strict := inv.Flags.Bool("strict", false, "")
 	if err := inv.parseMachine(args, 0); err != nil {
 		return err
 	}
@@ -51,31 +51,14 @@ func verify(ctx context.Context, inv *invocation, args []string) error {
 			answer.Agrees = answer.Agrees && v.Agrees
 			answer.GPUs = append(answer.GPUs, v)
 		}
-		return inv.answer(answer.Agrees, answer, func() string { return verifyText(answer.GPUs) })
+		return inv.Answer(answer.Agrees, answer, func() string { return verifyText(answer.GPUs) })
 	})
 }
 
 // verifyText shows the differences, those of several GPUs once if they are the
 // same.
 func verifyText(gpus []gpuVerify) string {
-	var texts []string
-	for _, v := range gpus {
-		texts = append(texts, v.text())
-	}
-	var b strings.Builder
-	for i, text := range texts {
-		if slices.Index(texts, text) != i {
-			continue
-		}
-		var same []int
-		for k, other := range texts {
-			if other == text {
-				same = append(same, gpus[k].Index)
-			}
-		}
-		fmt.Fprintf(&b, "%s: %s", gpuNames(same), text)
-	}
-	return b.String()
+	return eachOnce(gpus, func(v gpuVerify) (int, string) { return v.Index, v.text() })
 }
 
 func (v gpuVerify) text() string {
@@ -108,25 +91,4 @@ func (v gpuVerify) text() string {
 	}
 	return fmt.Sprintf("%s %s: %d contradictions, %d figures only in the table, %d only from the device\n%s",
 		v.Model, verdict, counts[mig.Contradiction], counts[mig.DeviceUnknown], counts[mig.TableUnknown], list.String())
-}
-
-// gpuNames returns "GPU 0", "GPU 0, 2" or "GPU 0-7".
-func gpuNames(list []int) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		k := i
-		for k+1 < len(list) && list[k+1] == list[k]+1 {
-			k++
-		}
-		switch {
-		case k > i+1:
-			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[k]))
-		case k == i+1:
-			parts = append(parts, fmt.Sprint(list[i]), fmt.Sprint(list[k]))
-		default:
-			parts = append(parts, fmt.Sprint(list[i]))
-		}
-		i = k + 1
-	}
-	return "GPU " + strings.Join(parts, ", ")
 }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig/plan"
 )
 
@@ -47,10 +48,10 @@ type constant struct {
 }
 
 // cost says what a plan costs and when it has paid for itself.
-func cost(inv *invocation, args []string) error {
+func cost(inv *command.Invocation, args []string) error {
 	q := ask(inv)
-	file := inv.flags.String("plan", "", "")
-	gain := inv.flags.String("gain", "1", "")
+	file := inv.Flags.String("plan", "", "")
+	gain := inv.Flags.String("gain", "1", "")
 	costs := plan.DefaultCosts()
 	constants := []constant{
 		{name: "destroy GPU instance", flag: "destroy", value: &costs.DestroyGPUInstance},
@@ -60,13 +61,13 @@ func cost(inv *invocation, args []string) error {
 		{name: "set up a job", flag: "job-setup", value: &costs.JobSetup},
 	}
 	for i := range constants {
-		inv.flags.StringVar(&constants[i].given, constants[i].flag, "", "")
+		inv.Flags.StringVar(&constants[i].given, constants[i].flag, "", "")
 	}
-	if err := inv.parse(args); err != nil {
+	if err := inv.Parse(args); err != nil {
 		return err
 	}
 	for _, c := range constants {
-		if !inv.given(c.flag) {
+		if !inv.Given(c.flag) {
 			continue
 		}
 		d, err := time.ParseDuration(c.given)
@@ -104,23 +105,23 @@ func cost(inv *invocation, args []string) error {
 			}
 		}
 	}
-	return inv.print(answer, func() string { return costText(c.plan, costs, milli, answer) })
+	return inv.Print(answer, func() string { return costText(c.plan, costs, milli, answer) })
 }
 
 // planned returns the plan of a file, or the one that the other flags ask for.
-func planned(inv *invocation, q *question, file string) (*change, error) {
-	if !inv.given("plan") {
-		if !inv.given("model") {
+func planned(inv *command.Invocation, q *question, file string) (*change, error) {
+	if !inv.Given("plan") {
+		if !inv.Given("model") {
 			return nil, errors.New("-model or -plan is missing (-h explains)")
 		}
 		return q.answer(inv)
 	}
 	for _, name := range append([]string{"model", "have", "busy", "loss"}, goalFlags[:]...) {
-		if inv.given(name) {
+		if inv.Given(name) {
 			return nil, fmt.Errorf("-plan and -%s exclude each other", name)
 		}
 	}
-	text, err := inv.read(file)
+	text, err := inv.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("-plan: %w", err)
 	}
@@ -155,9 +156,9 @@ func parseGain(s string) (int, error) {
 }
 
 // describe says where a constant comes from.
-func describe(inv *invocation, k constant, a plan.Assumption) constantInfo {
+func describe(inv *command.Invocation, k constant, a plan.Assumption) constantInfo {
 	info := constantInfo{Name: k.name, Flag: "-" + k.flag, Seconds: k.value.Seconds(), Source: a.Source, Published: a.Published}
-	if inv.given(k.flag) {
+	if inv.Given(k.flag) {
 		info.Source, info.Published = "given on the command line", false
 	}
 	return info

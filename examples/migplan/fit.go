@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/draw"
 	"github.com/gpushare/gpushare/mig"
 )
@@ -33,20 +34,20 @@ type reason struct {
 }
 
 // fit says whether a demand fits on one GPU, or on many, beside what is there.
-func fit(inv *invocation, args []string) error {
-	model := inv.flags.String("model", "", "")
-	want := inv.flags.String("want", "", "")
-	have := inv.flags.String("have", "", "")
-	gpus := inv.flags.String("gpus", "", "")
-	if err := inv.parse(args, "want"); err != nil {
+func fit(inv *command.Invocation, args []string) error {
+	model := inv.Flags.String("model", "", "")
+	want := inv.Flags.String("want", "", "")
+	have := inv.Flags.String("have", "", "")
+	gpus := inv.Flags.String("gpus", "", "")
+	if err := inv.Parse(args, "want"); err != nil {
 		return err
 	}
-	which, err := inv.exactlyOne("model", "gpus")
+	which, err := inv.ExactlyOne("model", "gpus")
 	if err != nil {
 		return err
 	}
 	if which == "gpus" {
-		if inv.given("have") {
+		if inv.Given("have") {
 			return errors.New("-gpus and -have exclude each other: what is there stands in -gpus")
 		}
 		return fitFleet(inv, *gpus, *want)
@@ -75,24 +76,20 @@ func fit(inv *invocation, args []string) error {
 		Schema: schema, Model: m.Key(), Feasible: true, Layout: instances(after),
 		Unused: after.Unused(), Stranded: after.Stranded(),
 	}
-	return inv.print(answer, func() string {
+	return inv.Print(answer, func() string {
 		return fmt.Sprintf("%s: %s fits %s\n\n%s\nunused    %c  %s\nstranded  %c  %s\n",
 			m, cmp.Or(demand.String(), "an empty demand"), beside(before), draw.Layout(after), draw.Unused, after.Unused(), draw.Stranded, after.Stranded())
 	})
 }
 
 // refuse prints why a demand does not fit.
-func refuse(inv *invocation, no *mig.FitError) error {
+func refuse(inv *command.Invocation, no *mig.FitError) error {
 	m := no.Have.Model()
 	answer := refusal{Schema: schema, Model: m.Key(), Reason: reason{Kind: no.Limit.String(), Detail: no.Detail}}
-	err := inv.print(answer, func() string {
+	return inv.Answer(false, answer, func() string {
 		return fmt.Sprintf("%s: %s does not fit %s\nreason: %s: %s\n\n%s",
 			m, no.Want, beside(no.Have), no.Limit, no.Detail, draw.Layout(no.Have))
 	})
-	if err != nil {
-		return err
-	}
-	return errNo
 }
 
 // beside says what a demand has to fit beside.

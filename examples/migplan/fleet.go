@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/draw"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/fleet"
@@ -41,7 +42,7 @@ const (
 )
 
 // fitFleet says whether a demand fits on many GPUs.
-func fitFleet(inv *invocation, list, want string) error {
+func fitFleet(inv *command.Invocation, list, want string) error {
 	gpus, err := parseGPUs(list)
 	if err != nil {
 		return fmt.Errorf("-gpus: %w", err)
@@ -67,7 +68,7 @@ func fitFleet(inv *invocation, list, want string) error {
 	for _, i := range fit.Used {
 		answer.GPUs[i].Used = true
 	}
-	return inv.print(answer, func() string { return fleetText(gpus, demand, fit, answer.Proven) })
+	return inv.Print(answer, func() string { return fleetText(gpus, demand, fit, answer.Proven) })
 }
 
 // fleetText draws the GPUs that get an instance.
@@ -106,15 +107,11 @@ func added(before, after mig.Layout) map[int]rune {
 }
 
 // refuseFleet prints why a demand does not fit.
-func refuseFleet(inv *invocation, no *fleet.FitError) error {
+func refuseFleet(inv *command.Invocation, no *fleet.FitError) error {
 	answer := fleetRefusal{Schema: schema, Reason: reason{Kind: no.Limit.String(), Detail: no.Detail}}
-	err := inv.print(answer, func() string {
+	return inv.Answer(false, answer, func() string {
 		return fmt.Sprintf("%s does not fit on %s\nreason: %s: %s\n", no.Want, count(no.GPUs, "GPU"), no.Limit, no.Detail)
 	})
-	if err != nil {
-		return err
-	}
-	return errNo
 }
 
 // parseGPUs reads "8*a100-40gb:1g.5gb@3=2;h100-80gb-sxm5".

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/draw"
 	"github.com/gpushare/gpushare/mig"
 )
@@ -22,11 +23,11 @@ type layoutsAnswer struct {
 }
 
 // layouts lists the layouts that can be built of some profiles.
-func layouts(inv *invocation, args []string) error {
-	model := inv.flags.String("model", "", "")
-	maximal := inv.flags.Bool("maximal", false, "")
-	names := inv.flags.String("profiles", "", "")
-	if err := inv.parse(args, "model"); err != nil {
+func layouts(inv *command.Invocation, args []string) error {
+	model := inv.Flags.String("model", "", "")
+	maximal := inv.Flags.Bool("maximal", false, "")
+	names := inv.Flags.String("profiles", "", "")
+	if err := inv.Parse(args, "model"); err != nil {
 		return err
 	}
 	m, err := lookup(*model)
@@ -37,7 +38,7 @@ func layouts(inv *invocation, args []string) error {
 		return fmt.Errorf("-model: %s: %w", m, mig.ErrUnknownGeometry)
 	}
 	selected := slices.Collect(m.PlainProfiles())
-	if inv.given("profiles") {
+	if inv.Given("profiles") {
 		if selected, err = parseProfiles(m, *names); err != nil {
 			return fmt.Errorf("-profiles: %w", err)
 		}
@@ -58,7 +59,7 @@ func layouts(inv *invocation, args []string) error {
 			answer.Layouts = append(answer.Layouts, instances(l))
 		}
 	}
-	return inv.print(answer, func() string {
+	return inv.Print(answer, func() string {
 		return fmt.Sprintf("%s, layouts of %s\n\n%s\n%c unused  %c stranded\n\n"+
 			"placed sets            %d\nmaximal sets           %d\nmaximal multisets      %d\n"+
 			"undominated multisets  %d\nmultisets              %d\n",

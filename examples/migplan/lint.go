@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/parted"
 )
@@ -16,14 +17,14 @@ type lintAnswer struct {
 }
 
 // lint says what is wrong with a mig-parted file.
-func lint(inv *invocation, args []string) error {
-	file := inv.flags.String("f", "", "")
-	list := inv.flags.String("model", "", "")
-	if err := inv.parse(args, "f"); err != nil {
+func lint(inv *command.Invocation, args []string) error {
+	file := inv.Flags.String("f", "", "")
+	list := inv.Flags.String("model", "", "")
+	if err := inv.Parse(args, "f"); err != nil {
 		return err
 	}
 	var models []*mig.Model
-	if inv.given("model") {
+	if inv.Given("model") {
 		for i, name := range strings.Split(*list, ",") {
 			m, err := mig.Lookup(name)
 			if err != nil {
@@ -35,7 +36,7 @@ func lint(inv *invocation, args []string) error {
 			models = append(models, m)
 		}
 	}
-	data, err := inv.read(*file)
+	data, err := inv.Read(*file)
 	if err != nil {
 		return fmt.Errorf("-f: %w", err)
 	}
@@ -44,13 +45,8 @@ func lint(inv *invocation, args []string) error {
 		name = "stdin"
 	}
 	answer := lintAnswer{Schema: schema, Findings: parted.LintFile(data, name, models...)}
-	if err := inv.print(answer, func() string { return lintText(name, answer.Findings) }); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(answer.Findings, func(f parted.Finding) bool { return f.Severity == parted.Error }) {
-		return errNo
-	}
-	return nil
+	works := !slices.ContainsFunc(answer.Findings, func(f parted.Finding) bool { return f.Severity == parted.Error })
+	return inv.Answer(works, answer, func() string { return lintText(name, answer.Findings) })
 }
 
 // lintText writes a line for each finding, as compilers do, and the counts.

@@ -9,7 +9,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
+)
+
+// The exit statuses.
+const (
+	exitDone = command.Done
+	exitNo   = command.No
+	exitBad  = command.Bad
 )
 
 // call runs the program and returns what it printed.
@@ -46,7 +54,7 @@ func TestUsage(t *testing.T) {
 	assert.Empty(t, out)
 	assert.Equal(t, usage, errs)
 	for _, c := range commands() {
-		assert.Contains(t, usage, "\n  migplan "+c.name+" ")
+		assert.Contains(t, usage, "\n  migplan "+c.Name+" ")
 	}
 
 	for _, args := range [][]string{{"-h"}, {"--help"}, {"help"}, {"fit", "-h"}, {"layouts", "-help"}, {"plan", "-h"}, {"lint", "-h"}} {
@@ -167,6 +175,7 @@ func TestModels(t *testing.T) {
 	for _, m := range got.Models {
 		keys = append(keys, m.Model)
 		assert.NotEmpty(t, m.Profiles, m.Model)
+		assert.NotNil(t, m.ProductNames, "%s: a list without entries is no null", m.Model)
 	}
 	var want []string
 	for m := range mig.Models() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/examples/internal/draw"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/fleet"
@@ -27,11 +28,11 @@ type cutInfo struct {
 }
 
 // mix cuts GPUs of one model for many requests.
-func mix(inv *invocation, args []string) error {
-	model := inv.flags.String("model", "", "")
-	gpus := inv.flags.String("gpus", "", "")
-	requests := inv.flags.String("requests", "", "")
-	if err := inv.parse(args, "model", "gpus", "requests"); err != nil {
+func mix(inv *command.Invocation, args []string) error {
+	model := inv.Flags.String("model", "", "")
+	gpus := inv.Flags.String("gpus", "", "")
+	requests := inv.Flags.String("requests", "", "")
+	if err := inv.Parse(args, "model", "gpus", "requests"); err != nil {
 		return err
 	}
 	m, err := lookup(*model)
@@ -60,7 +61,7 @@ func mix(inv *invocation, args []string) error {
 	for _, c := range best.Cuts {
 		answer.Cuts = append(answer.Cuts, cutInfo{GPUs: c.Count, Layout: instances(c.Layout)})
 	}
-	return inv.print(answer, func() string {
+	return inv.Print(answer, func() string {
 		var rows []draw.Row
 		for _, c := range best.Cuts {
 			rows = append(rows, draw.Row{Name: count(c.Count, "GPU"), Layout: c.Layout})

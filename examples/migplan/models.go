@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 )
 
@@ -27,15 +28,15 @@ type modelInfo struct {
 }
 
 // models lists the known GPU models.
-func models(inv *invocation, args []string) error {
-	if err := inv.parse(args); err != nil {
+func models(inv *command.Invocation, args []string) error {
+	if err := inv.Parse(args); err != nil {
 		return err
 	}
 	answer := modelsAnswer{Schema: schema}
 	for m := range mig.Models() {
 		s := m.Spec()
 		info := modelInfo{
-			Model: s.Key, Description: s.Description, ProductNames: s.ProductNames,
+			Model: s.Key, Description: s.Description, ProductNames: append([]string{}, s.ProductNames...),
 			Architecture: s.Architecture, MemoryMiB: known(s.MemoryMiB), SMs: known(s.SMs),
 			MemorySlices: s.MemorySlices, ComputeSlices: s.ComputeSlices, MinDriver: s.MinDriver,
 		}
@@ -44,7 +45,7 @@ func models(inv *invocation, args []string) error {
 		}
 		answer.Models = append(answer.Models, info)
 	}
-	return inv.print(answer, func() string {
+	return inv.Print(answer, func() string {
 		var b strings.Builder
 		t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "MODEL\tARCHITECTURE\tMEMORY\tSLICES\tPLAIN PROFILES")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 )
 
@@ -30,9 +31,9 @@ type profileInfo struct {
 }
 
 // profiles lists what a model can be cut into.
-func profiles(inv *invocation, args []string) error {
-	model := inv.flags.String("model", "", "")
-	if err := inv.parse(args, "model"); err != nil {
+func profiles(inv *command.Invocation, args []string) error {
+	model := inv.Flags.String("model", "", "")
+	if err := inv.Parse(args, "model"); err != nil {
 		return err
 	}
 	m, err := lookup(*model)
@@ -43,7 +44,7 @@ func profiles(inv *invocation, args []string) error {
 	for p := range m.Profiles() {
 		answer.Profiles = append(answer.Profiles, infoOf(p))
 	}
-	return inv.print(answer, func() string { return profileTable(m) })
+	return inv.Print(answer, func() string { return profileTable(m) })
 }
 
 func infoOf(p mig.Profile) profileInfo {

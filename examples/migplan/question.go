@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 	"github.com/gpushare/gpushare/mig/plan"
 )
@@ -20,8 +21,8 @@ type question struct {
 var goalFlags = [...]string{"want", "add", "goal"}
 
 // ask defines the flags.
-func ask(inv *invocation) *question {
-	text := func(name string) *string { return inv.flags.String(name, "", "") }
+func ask(inv *command.Invocation) *question {
+	text := func(name string) *string { return inv.Flags.String(name, "", "") }
 	q := &question{model: text("model"), have: text("have"), busy: text("busy"), loss: text("loss"), goals: map[string]*string{}}
 	for _, name := range goalFlags {
 		q.goals[name] = text(name)
@@ -39,8 +40,8 @@ type change struct {
 }
 
 // answer reads what the flags ask, which must have been parsed, and plans it.
-func (q *question) answer(inv *invocation) (*change, error) {
-	which, err := inv.exactlyOne(goalFlags[:]...)
+func (q *question) answer(inv *command.Invocation) (*change, error) {
+	which, err := inv.ExactlyOne(goalFlags[:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +54,12 @@ func (q *question) answer(inv *invocation) (*change, error) {
 		return nil, fmt.Errorf("-have: %w", err)
 	}
 	c.state = plan.StateOf(c.before)
-	if inv.given("busy") {
+	if inv.Given("busy") {
 		if err := markBusy(c.state, *q.busy); err != nil {
 			return nil, fmt.Errorf("-busy: %w", err)
 		}
 	}
-	if inv.given("loss") {
+	if inv.Given("loss") {
 		if err := setLosses(c.state, *q.loss); err != nil {
 			return nil, fmt.Errorf("-loss: %w", err)
 		}
@@ -183,22 +184,4 @@ func standing(s plan.State, item string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("%q is no instance of -have, where there is %s", item, s)
-}
-
-// exactlyOne returns which of the flags was given; it must be one of them.
-func (inv *invocation) exactlyOne(names ...string) (string, error) {
-	var found []string
-	for _, name := range names {
-		if inv.given(name) {
-			found = append(found, name)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("one of -%s is missing (-h explains)", strings.Join(names, ", -"))
-	case 1:
-		return found[0], nil
-	default:
-		return "", fmt.Errorf("-%s exclude each other", strings.Join(found, " and -"))
-	}
 }

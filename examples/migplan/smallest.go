@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/command"
 	"github.com/gpushare/gpushare/mig"
 )
 
@@ -21,12 +22,12 @@ type smallestRefusal struct {
 }
 
 // smallest names the smallest profile that covers a need.
-func smallest(inv *invocation, args []string) error {
-	model := inv.flags.String("model", "", "")
-	memory := inv.flags.String("memory", "", "")
-	sms := inv.flags.String("sms", "0", "")
-	attrs := inv.flags.String("attrs", "", "")
-	if err := inv.parse(args, "model", "memory"); err != nil {
+func smallest(inv *command.Invocation, args []string) error {
+	model := inv.Flags.String("model", "", "")
+	memory := inv.Flags.String("memory", "", "")
+	sms := inv.Flags.String("sms", "0", "")
+	attrs := inv.Flags.String("attrs", "", "")
+	if err := inv.Parse(args, "model", "memory"); err != nil {
 		return err
 	}
 	m, err := lookup(*model)
@@ -52,7 +53,7 @@ func smallest(inv *invocation, args []string) error {
 		return err
 	}
 	answer := smallestAnswer{Schema: schema, Model: m.Key(), Feasible: true, Profile: infoOf(p)}
-	return inv.print(answer, func() string {
+	return inv.Print(answer, func() string {
 		return fmt.Sprintf("%s: %s covers %s\n\nmemory           %s\nmultiprocessors  %s\nmemory slices    %s of %d\ncompute slices   %d of %d\n",
 			m, p.Name, need, figure(p.MemoryMiB, "MiB"), figure(p.SMs, ""),
 			figure(p.Size, ""), m.MemorySlices(), p.ComputeSlices, m.ComputeSlices())
@@ -60,7 +61,7 @@ func smallest(inv *invocation, args []string) error {
 }
 
 // refuseNeed prints why no profile was chosen.
-func refuseNeed(inv *invocation, no *mig.NeedError) error {
+func refuseNeed(inv *command.Invocation, no *mig.NeedError) error {
 	answer := smallestRefusal{
 		refusal: refusal{Schema: schema, Model: no.Model.Key(), Reason: reason{Kind: "need", Detail: "no profile has so much"}},
 		Unknown: append([]string{}, no.Unknown...),
@@ -68,13 +69,9 @@ func refuseNeed(inv *invocation, no *mig.NeedError) error {
 	if len(no.Unknown) > 0 {
 		answer.Reason = reason{Kind: "unknown", Detail: "nobody has published the figures of " + strings.Join(no.Unknown, ", ")}
 	}
-	err := inv.print(answer, func() string {
+	return inv.Answer(false, answer, func() string {
 		return fmt.Sprintf("%s: no profile is known to cover %s\nreason: %s: %s\n", no.Model, no.Need, answer.Reason.Kind, answer.Reason.Detail)
 	})
-	if err != nil {
-		return err
-	}
-	return errNo
 }
 
 // parseAttrs reads the end of a profile name, such as "+me".

@@ -42,7 +42,7 @@ func compare(ctx context.Context, o options, stderr io.Writer) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	r := report{Schema: schema}
+	r := report{Schema: schema, Policies: []policySpeed{}, Outcomes: []outcome{}}
 	runs := 0
 	for _, j := range all {
 		runs += len(j.seeds)

@@ -19,9 +19,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
+
+	"github.com/gpushare/gpushare/examples/internal/command"
 )
 
 const usage = `openb repeats the published experiment on the openb trace and compares every
@@ -45,20 +46,10 @@ Exit status: 0 all equal, 1 a run differs, 2 bad usage or input, 130 interrupted
 // schema is the version of the JSON.
 const schema = 1
 
-// The exit statuses.
-const (
-	exitEqual       = 0
-	exitDifferent   = 1
-	exitBad         = 2
-	exitInterrupted = 130 // as a shell reports it
-)
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
-	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
+	os.Exit(command.Interruptible(func(ctx context.Context) int {
+		return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}, os.Interrupt))
 }
 
 // options are the flags.
@@ -75,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
-		return exitEqual
+		return command.Done
 	}
 	var report report
 	if err == nil {
@@ -84,17 +75,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		err = report.print(stdout, o.json)
 	}
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintln(stderr, "openb: interrupted")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(stderr, "openb: %v\n", err)
-		return exitBad
-	case !report.good():
-		return exitDifferent
+	if status := command.Ended(ctx, "openb", err, stderr); status != command.Done {
+		return status
 	}
-	return exitEqual
+	if !report.good() {
+		return command.No
+	}
+	return command.Done
 }
 
 func parse(args []string) (o options, err error) {

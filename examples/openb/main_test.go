@@ -10,6 +10,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gpushare/gpushare/examples/internal/command"
+)
+
+// The exit statuses.
+const (
+	exitEqual       = command.Done
+	exitDifferent   = command.No
+	exitBad         = command.Bad
+	exitInterrupted = command.Interrupted
 )
 
 // arguments writes the files of a trace of one node with one GPU and one task of
@@ -85,6 +95,8 @@ func TestRandomOutside(t *testing.T) {
 	status, out, errs := call(t, right, "-policies", "Random")
 	assert.Equal(t, exitDifferent, status, errs)
 	assert.Contains(t, out, "Random on default: mean of 10 seeds 100.00 %, OUTSIDE 87.07 to 88.03")
+	_, out, _ = call(t, right, "-policies", "Random", "-json")
+	assert.Contains(t, out, `"policies":[],"outcomes":[],"random":{`, "a list without entries is no null")
 }
 
 func TestJSON(t *testing.T) {

@@ -13,14 +13,14 @@ import (
 	"github.com/gpushare/gpushare/mig/plan"
 )
 
-// ApplyOptions are the options of Apply, Resume and Undo. The zero value asks for
-// nothing special.
+// ApplyOptions are the options of Apply, Resume and Undo, all of them optional.
 type ApplyOptions struct {
 	// Journal takes the record that lets a second run carry on: see Journal. Apply
-	// begins one; Resume and Undo add to the one they were given, so theirs is the
-	// same file, opened for appending. Writes come from one goroutine at a time. One
-	// that fails before the first change makes Apply refuse, one that fails later
-	// counts as a failed step.
+	// begins one, in an empty file; Resume and Undo add to the one they were given, so
+	// theirs is the same file, opened for appending. Writes come from one goroutine at a
+	// time. One that fails before the first change makes Apply refuse, one that fails
+	// later counts as a failed step; the roll back then goes on, and goes on trying to
+	// write.
 	Journal io.Writer
 
 	// Observe is called before and after each step, from the goroutine that does
@@ -62,15 +62,14 @@ type Event struct {
 // roll back destroys nothing that the transaction did not create or that a
 // process uses by then. The error is the cause, with what went wrong on the way
 // back. Without an error the report is Done, and the GPU was read at the end and
-// holds the goal.
+// holds the goal. One error comes with Done: the journal's last line could not be
+// written.
 //
-// A call into the driver cannot be cancelled. When the context ends, or a call
-// takes longer than CallTimeout, Apply returns soon all the same, with a report
-// that says Indeterminate and ErrIndeterminate. The rest happens in the
-// background once the call returns: the roll back, or the last verification, and
-// the journal. Report.Wait waits for it, and so does every other operation on
-// this GPU. A call that never returns keeps one goroutine, and the turn, for
-// ever.
+// When the context ends in a call into the driver, or a call takes longer than
+// CallTimeout, Apply returns soon all the same, with a report that says
+// Indeterminate and ErrIndeterminate. The rest happens in the background once the
+// call returns: the roll back, or the last verification, and the journal.
+// Report.Wait waits for it, and so does every other operation on this GPU.
 func (g *GPU) Apply(ctx context.Context, p plan.Plan, opts ApplyOptions) (Report, error) {
 	return g.transact(ctx, "apply plan", opts, func(ctx context.Context, t *transaction) error {
 		return t.apply(ctx, p)
@@ -136,7 +135,7 @@ func (t *transaction) publish() {
 }
 
 func (t *transaction) apply(ctx context.Context, p plan.Plan) error {
-	from, blockers, err := t.survey(ctx)
+	from, blockers, err := t.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (t *transaction) apply(ctx context.Context, p plan.Plan) error {
 	}
 	t.ledger = newLedger(from.Instances)
 	header := Journal{Schema: JournalSchema, GPU: t.g.uuid, Model: t.g.model.Key(), Plan: p, Before: t.report.Before}
-	if err := t.scribe.write(header); err != nil {
+	if err := t.write(header); err != nil {
 		return err
 	}
 	for i, step := range p.Steps {
@@ -157,9 +156,9 @@ func (t *transaction) apply(ctx context.Context, p plan.Plan) error {
 	return t.settle(ctx, nil, func() error { return t.reached(p) })
 }
 
-// survey reads the GPU before a transaction and makes sure that MIG mode is on
+// begin reads the GPU before a transaction and makes sure that MIG mode is on
 // and to stay so.
-func (t *transaction) survey(ctx context.Context) (plan.State, []Blocker, error) {
+func (t *transaction) begin(ctx context.Context) (plan.State, []Blocker, error) {
 	st, _, err := t.g.read(ctx)
 	if err != nil {
 		return plan.State{}, nil, err
@@ -243,7 +242,7 @@ func (t *transaction) settle(ctx context.Context, err error, reached func() erro
 	if err != nil {
 		end.Error = err.Error()
 	}
-	if journalErr := t.scribe.write(end); journalErr != nil && t.broken == nil {
+	if journalErr := t.write(end); journalErr != nil && t.broken == nil {
 		err = also(err, journalErr)
 	}
 	return err

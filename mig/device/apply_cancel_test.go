@@ -116,6 +116,15 @@ func TestApplyWhileACallHangs(t *testing.T) {
 				report, err = report.Wait(t.Context())
 				require.Equal(t, tt.final, report.Outcome, "%v", err)
 				require.Equal(t, tt.final == device.Done, err == nil)
+				require.NotErrorIs(t, err, device.ErrIndeterminate, "it is known now")
+				switch {
+				case err == nil:
+				case tt.timeout == 0:
+					require.ErrorIs(t, err, context.Canceled)
+				default:
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.ErrorContains(t, err, tt.called+" did not return within 5s")
+				}
 				assert.Equal(t, r.state(t.Context(), t).Instances, report.After)
 				j, err := device.ReadJournal(&journal)
 				require.NoError(t, err)

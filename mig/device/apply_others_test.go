@@ -3,6 +3,7 @@ package device_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -98,6 +99,59 @@ func TestApplyWhileOthersReplace(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Another process takes the place of what the way back is about to furnish again: it
+// is left alone.
+func TestRollBackSparesWhatOthersCreate(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T) {
+		r := newRig(t.Context(), t, "a100-40gb")
+		create(t, r.plain, "1g.5gb@5")
+		p := r.repartition(t.Context(), t, "7g.40gb=1")
+		require.NoError(t, r.rules.Set(fault.Rule{Method: "GpuInstance.Destroy", Times: 1, Effect: fault.Pretend}))
+		var theirs device.Instance
+		report, err := r.gpu.Apply(t.Context(), p, device.ApplyOptions{Observe: func(e device.Event) {
+			if e.Back && e.Op == plan.Create && theirs.Compute == nil {
+				destroy(t, r.plain, 5)
+				theirs = create(t, r.plain, "2g.10gb@4")[0]
+			}
+		}})
+		require.ErrorIs(t, err, device.ErrChanged)
+		require.NotEmpty(t, theirs.Compute)
+		assert.Equal(t, "left: 2g.10gb@4", report.String())
+		assert.Equal(t, theirs, standing(t, r.plain, 4))
+	})
+}
+
+// Another process destroys everything while a second run goes on, before any of its
+// readings: it is no success, unless the last one shows the goal.
+func TestOthersDestroyWhileResuming(t *testing.T) {
+	t.Parallel()
+	for nth := 1; ; nth++ {
+		fired := 0
+		bubble(t, func(t *testing.T) {
+			r := newRig(t.Context(), t, "a100-40gb")
+			j, err := device.ReadJournal(strings.NewReader(journalOf(t, r)))
+			require.NoError(t, err)
+			require.NoError(t, r.srv.Reset(0))
+			require.NoError(t, r.rules.Set(fault.Rule{Method: "Device.GetMigMode", Nth: nth, Times: 1, Before: func(fault.Call) {
+				st, err := r.plain.State(context.WithoutCancel(t.Context()))
+				assert.NoError(t, err)
+				for _, in := range st.Instances {
+					assert.NoError(t, r.plain.Destroy(context.WithoutCancel(t.Context()), in))
+				}
+			}}))
+			report, err := r.gpu.Resume(t.Context(), j, device.ApplyOptions{})
+			fired = r.rules.Fired()[0]
+			require.Equal(t, standsAs(report.After, j.Plan.Goal, false), err == nil, "before reading %d: %v, %v", nth, report, err)
+			require.Equal(t, err == nil, report.Outcome == device.Done)
+		})
+		if fired == 0 {
+			require.Greater(t, nth, 5)
+			return
+		}
 	}
 }
 

@@ -120,9 +120,7 @@ func (g *GPU) WithProcessNames(name func(pid int) (string, nvml.Return)) *GPU {
 //
 // A list that the device does not support counts as empty, unless it supports
 // none of compute processes: that error matches ErrNotSupported. ErrNoPermission
-// is what a caller without the privilege for a GPU in MIG mode gets. The error
-// is an *OpError; it matches the context's error if that ended first, and
-// ErrIndeterminate as well while a call into the driver hangs.
+// is what a caller without the privilege for a GPU in MIG mode gets.
 func (g *GPU) Blockers(ctx context.Context) ([]Blocker, error) {
 	return do(ctx, g, g.step("list processes"), g.blockers, nil)
 }
@@ -138,7 +136,7 @@ func (g *GPU) blockers(ctx context.Context) ([]Blocker, error) {
 		return nil, err
 	}
 	var all processCensus
-	told, ret := all.ask(g.watch, g.handle, None, None, "")
+	told, ret := all.ask(g.handle, None, None, "")
 	if err := s.check(ret); err != nil {
 		return nil, err
 	}
@@ -155,10 +153,11 @@ func (g *GPU) blockers(ctx context.Context) ([]Blocker, error) {
 	list := all.list()
 	if with, ok := g.handle.(namedHandle); ok {
 		for i := range list {
-			if err := ctx.Err(); err != nil {
+			if err := ended(ctx); err != nil {
 				return nil, s.fail(err)
 			}
-			if name, ret := with.name(list[i].PID); ret == nvml.SUCCESS {
+			name, ret := watched(g.watch, "SystemGetProcessName", func() (string, nvml.Return) { return with.name(list[i].PID) })
+			if ret == nvml.SUCCESS {
 				list[i].Name = name
 			}
 		}
@@ -174,7 +173,7 @@ func (g *GPU) migBlockers(ctx context.Context, all *processCensus) (told bool, e
 		return false, err
 	}
 	for i := range limit {
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return false, s.fail(err)
 		}
 		var gi, ci int
@@ -191,7 +190,7 @@ func (g *GPU) migBlockers(ctx context.Context, all *processCensus) (told bool, e
 			uuid, ret = dev.GetUUID()
 		}
 		if ret == nvml.SUCCESS {
-			answered, ret = all.ask(g.watch, dev, gi, ci, uuid)
+			answered, ret = all.ask(dev, gi, ci, uuid)
 		}
 		if ret == nvml.ERROR_NOT_FOUND || ret == nvml.ERROR_INVALID_ARGUMENT {
 			continue // no device, or none any more
@@ -227,6 +226,23 @@ func (g *GPU) inUse(ctx context.Context, cause error) error {
 		e.Blockers = all
 	}
 	return e
+}
+
+// withUsers adds to a failure as in use the processes that are listed on the GPU
+// instance, if there are any.
+func (g *GPU) withUsers(ctx context.Context, gi int, err error) error {
+	failed, ok := err.(*OpError) //nolint:errorlint // the outermost is replaced
+	if !ok || !errors.Is(err, ErrInUse) {
+		return err
+	}
+	all, unread := g.blockers(context.WithoutCancel(ctx))
+	held := holders(all, gi)
+	if unread != nil || len(held) == 0 {
+		return err
+	}
+	e := *failed
+	e.Err = &InUseError{Blockers: held, Err: failed.Err}
+	return &e
 }
 
 // busID reads the bus id of the GPU in the form of the kernel; empty if it cannot

@@ -24,10 +24,7 @@ import (
 //   - mig.ErrConflict: an instance is in the way, and the *mig.ConflictError
 //     in the chain names it; ErrNoRoom: none is, and the driver refuses;
 //   - ErrUnverified: the driver said yes, and the GPU does not show it;
-//   - the context's error, if it ended before the compute instance existed;
-//   - ErrIndeterminate besides, if a call into the driver has not returned by
-//     then: what it makes is taken back once it returns, and until that is done
-//     the next operation waits.
+//   - the context's error, if it ended before the compute instance existed.
 //
 // When an error is returned the GPU instance has been taken back. If that
 // failed as well, Left holds it and the chain holds both causes. Only what this
@@ -60,7 +57,7 @@ func (g *GPU) create(ctx context.Context, want mig.Instance, compute []mig.Compu
 	if err != nil {
 		return Instance{}, s.fail(err)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return Instance{}, s.fail(err)
 	}
 	placement := nvml.GpuInstancePlacement{Start: uint32(want.Start), Size: uint32(want.Size)}

@@ -27,11 +27,9 @@ import (
 //     during the call is no error;
 //   - ErrInUse: a client holds it, or somebody has created a compute instance in
 //     it meanwhile; the error has the ids of the GPU instance and of the compute
-//     instance;
+//     instance, and an *InUseError in the chain the processes that NVML lists there;
 //   - ErrUnverified: the driver said yes, and the instance still stands;
-//   - the context's error, and ErrIndeterminate besides, if a call into the driver
-//     has not returned by then: nothing more is destroyed once it does, and until
-//     then the next operation waits.
+//   - the context's error, if it ended before the last change.
 //
 // Destroying cannot be undone, so a Destroy that fails after the first compute
 // instance leaves the rest, in Left; a second Destroy, of the whole or of the
@@ -42,7 +40,7 @@ import (
 // unseen.
 func (g *GPU) Destroy(ctx context.Context, in Instance) error {
 	s := g.step("destroy GPU instance").on(in.Instance).gi(in.ID)
-	_, err := do(ctx, g, s, func(ctx context.Context) (any, error) { return nil, g.destroy(ctx, in) }, nil)
+	_, err := do(ctx, g, s, func(ctx context.Context) (any, error) { return nil, g.withUsers(ctx, in.ID, g.destroy(ctx, in)) }, nil)
 	return err
 }
 
@@ -84,7 +82,7 @@ func (g *GPU) remove(ctx context.Context, in Instance, profileID uint32) error {
 	for len(left.Compute) > 0 {
 		c := left.Compute[0]
 		s = s.ci(c.ID)
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return s.fail(err)
 		}
 		if err := again(func() error { return g.removeCompute(s, in, profileID, c) }); err != nil {
@@ -95,7 +93,7 @@ func (g *GPU) remove(ctx context.Context, in Instance, profileID uint32) error {
 	}
 	s.Op = "destroy GPU instance"
 	s = s.ci(None)
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return s.fail(err)
 	}
 	err := again(func() error {

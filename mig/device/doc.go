@@ -27,12 +27,10 @@
 //	 ▼
 //	report of what stands: Left ──────► Resume or Undo, with the journal, later
 //
-// An Instance is a GPU instance as it was read, with its id and its compute
-// instances; Destroy takes one, not a start, and destroys that one or none.
-// Create makes one compute instance of full size, since nothing can run on a
-// GPU instance without one; which profile that is, is read from the GPU
-// instance: the one with the most multiprocessors, never the one with the right
-// name.
+// Destroy takes an Instance as it was read, not a start, and destroys that one or
+// none. Create makes one compute instance of full size, since nothing can run on a
+// GPU instance without one; which profile that is, the GPU instance says: the one
+// with the most multiprocessors, never the one with the right name.
 //
 // The rules people get wrong:
 //   - A call that returned is not a change that happened, and one that failed may
@@ -56,18 +54,16 @@
 //     driver has no room although nothing does (ErrNoRoom).
 //
 // When a Create or a Destroy returns an error nothing has changed, or the *OpError
-// says in its field Left what a half-done step left behind. A Create that fails
-// half way is taken back. A Destroy stops and says what is left, and a second
-// Destroy carries on.
+// says in its field Left what a half-done step left behind.
 //
 // A call into the driver cannot be cancelled, and one can take seconds or hang.
 // Each operation works in a goroutine of its own; when its context ends, it
 // returns within a twentieth of a second all the same, and if a call has not
-// returned by then the error is ErrIndeterminate and names the call. The goroutine
-// puts things in order once the call returns (Create takes back what it made,
-// Destroy stops, Apply rolls back), and until then the next operation on the GPU
-// waits. A call that never returns keeps that goroutine, and the GPU's turn, for
-// ever.
+// returned by then the error is ErrIndeterminate besides and names the call. The
+// goroutine puts things in order once the call returns (Create takes back what it
+// made, Destroy stops, Apply rolls back), and until then the next operation on the
+// GPU waits. A call that never returns keeps that goroutine, and the GPU's turn,
+// for ever.
 //
 // A GPU is safe for concurrent use and does one thing at a time. Other
 // processes can change the same GPU at any moment, also between two calls of

@@ -55,7 +55,7 @@ func (o computeOrder) serves(c ComputeInstance) bool {
 }
 
 // orders finds what a GPU instance offers for each compute instance that is
-// wanted: nil is one of full size.
+// wanted: nil is one of full size, and so is one whose index nobody knows.
 func (g *GPU) orders(in Instance, gi gpuInstanceHandle, want []mig.ComputeInstance) ([]computeOrder, error) {
 	s := g.step("create compute instance in").on(in.Instance).gi(in.ID)
 	offers, ret := computeOffers(gi)
@@ -71,6 +71,9 @@ func (g *GPU) orders(in Instance, gi gpuInstanceHandle, want []mig.ComputeInstan
 	}
 	var all []computeOrder
 	for _, c := range want {
+		if c.Index == mig.NotKnown {
+			c.Index = full.index
+		}
 		i := slices.IndexFunc(offers, func(o computeOffer) bool { return o.index == c.Index })
 		if i < 0 {
 			return nil, s.fail(fmt.Errorf("%s has compute profile index %d, which the device does not offer: %w: %w", c, c.Index, ErrMismatch, nvml.ERROR_NOT_SUPPORTED))
@@ -122,7 +125,7 @@ func (g *GPU) furnish(ctx context.Context, n *newborn, want []mig.ComputeInstanc
 	}
 	for _, o := range all {
 		s := g.step("create compute instance in").on(n.in.Instance).gi(n.in.ID)
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return Instance{}, s.fail(err)
 		}
 		if err := s.check(g.addCompute(n, o)); err != nil {

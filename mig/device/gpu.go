@@ -75,7 +75,7 @@ func (g *GPU) identifySelf(ctx context.Context) error {
 		return g.step("read the total memory").check(ret)
 	}
 	g.totalMiB = int((memory.Total + 1<<20 - 1) >> 20)
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return s.fail(err)
 	}
 	if g.model != nil {

@@ -79,9 +79,10 @@ func (j Journal) Outcome() Outcome {
 }
 
 // ReadJournal reads what a transaction has written. A last line that was cut off
-// is left out, since what it would have told of had not begun; so is one that a
-// second run has gone on after. Everything else must be right: the error wraps
-// ErrJournal and names the line.
+// is left out, since what it would have told of had not begun; so is one that was
+// gone on after, by a second run or by the way back. Everything else must be right:
+// the error wraps ErrJournal and names the line. Where that is the first one, cut
+// off, the transaction has changed nothing.
 func ReadJournal(r io.Reader) (Journal, error) {
 	var j Journal
 	in := bufio.NewReader(r)
@@ -104,11 +105,11 @@ func ReadJournal(r io.Reader) (Journal, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 && n > 1 {
 			continue
 		}
-		resumed, bad := j.add(line, n == 1)
+		anew, bad := j.add(line, n == 1)
 		switch {
 		case bad != nil && n == 1:
 			return refuse(n, bad)
-		case torn > 0 && !resumed:
+		case torn > 0 && !anew && !errors.Is(bad, io.ErrUnexpectedEOF): // which is cut off, too
 			return refuse(torn, why)
 		case bad != nil:
 			torn, why = n, bad
@@ -133,8 +134,9 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// add reads a line. It reports whether it is the beginning of a second run.
-func (j *Journal) add(line []byte, first bool) (resumed bool, err error) {
+// add reads a line. It reports whether something begins with it: a second run, or
+// the way back.
+func (j *Journal) add(line []byte, first bool) (anew bool, err error) {
 	if first {
 		if err := strictly(line, j); err != nil {
 			return false, err
@@ -164,7 +166,7 @@ func (j *Journal) add(line []byte, first bool) (resumed bool, err error) {
 		return false, fmt.Errorf("unknown phase %q", r.Phase)
 	}
 	j.Records = append(j.Records, r)
-	return r.Phase == PhaseResume, nil
+	return r.Phase == PhaseResume || r.Phase == PhaseBack, nil
 }
 
 // strictly reads one JSON value without unknown fields.
@@ -183,7 +185,7 @@ func strictly(line []byte, into any) error {
 // scribe writes a journal. Without a writer it does nothing.
 type scribe struct {
 	w    io.Writer
-	torn bool // end a line that was cut off first
+	torn bool // the last line may have been cut off
 }
 
 func (s *scribe) write(v any) error {
@@ -194,11 +196,15 @@ func (s *scribe) write(v any) error {
 	if err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
-	line = append(line, '\n')
-	if s.torn {
-		line = append([]byte{'\n'}, line...)
+	text := string(line) + "\n"
+	if r, _ := v.(Record); s.torn && r.Phase != PhaseResume && r.Phase != PhaseBack {
+		text = `{"phase":"back"}` + "\n" + text // only with these a reader forgives what is before
 	}
-	if _, err = s.w.Write(line); err == nil {
+	if s.torn {
+		text = "\n" + text
+	}
+	s.torn = true
+	if _, err = s.w.Write([]byte(text)); err == nil {
 		if file, ok := s.w.(interface{ Sync() error }); ok {
 			err = file.Sync()
 		}

@@ -52,6 +52,10 @@ func TestReadJournal(t *testing.T) {
 		{name: "header alone", text: lines[0]},
 		{name: "blank lines", text: lines[0] + "\n\r\n" + lines[1] + "\n", records: 1},
 		{name: "cut off, and gone on by a second run", text: lines[0] + `{"phase":"be` + "\n" + resume + begin, records: 2},
+		{name: "cut off twice, the second time in a second run", text: lines[0] + `{"phase":"be` + "\n" + `{"phase":"re`, torn: true},
+		{name: "and gone on by a third", text: lines[0] + `{"phase":"be` + "\n" + `{"phase":"re` + "\n" + resume + begin, records: 2},
+		{name: "cut off, and gone on by the way back", text: lines[0] + `{"phase":"be` + "\n" + `{"phase":"back"}` + "\n" + begin, records: 2},
+		{name: "broken and cut off", text: lines[0] + "{\n" + lines[1] + `{"phase":"re`, err: "line 2"},
 		{name: "a second run has not ended", text: text + resume, records: 6},
 		{name: "empty", text: "", err: "line 1"},
 		{name: "header cut off", text: lines[0][:40], err: "line 1"},
@@ -102,13 +106,16 @@ var errDisk = errors.New("no space left")
 type failing struct {
 	bytes.Buffer
 	n, writes, syncs int
-	atSync           bool
+	atSync, full     bool // full: and at all that come after
 }
 
 func (f *failing) Read([]byte) (int, error) { return 0, errDisk }
 
 func (f *failing) Write(p []byte) (int, error) {
-	if f.writes++; f.writes == f.n && !f.atSync {
+	if f.writes++; f.writes > f.n && f.full {
+		return 0, errDisk
+	}
+	if f.writes == f.n && !f.atSync {
 		_, _ = f.Buffer.Write(p[:len(p)/2])
 		return len(p) / 2, errDisk
 	}
@@ -158,16 +165,37 @@ func TestApplyWithoutRoomForTheJournal(t *testing.T) {
 				}
 				j, err := device.ReadJournal(&file.Buffer)
 				require.NoError(t, err)
-				if n < 6 && !atSync {
-					// The roll back is not in it: what it has created again is not known.
-					_, err = r.gpu.Resume(t.Context(), j, device.ApplyOptions{})
-					if err != nil {
-						require.ErrorIs(t, err, device.ErrChanged)
-					}
+				if n < 6 {
+					// What came after the line that failed is in it again.
+					assert.Equal(t, report.Outcome, j.Outcome())
+					report, err = r.gpu.Resume(t.Context(), j, device.ApplyOptions{})
+					require.NoError(t, err)
+					assert.Equal(t, "done: 1g.5gb@0 3g.20gb@4", report.String())
 				}
 			})
 		}
 	}
+}
+
+// A disk that stays full: what the way back has created again is not in the journal,
+// and so a second run leaves it alone; a new plan serves.
+func TestApplyWhileTheDiskIsFull(t *testing.T) {
+	t.Parallel()
+	r := newRig(t.Context(), t, "a100-40gb")
+	create(t, r.plain, "1g.5gb@0", "1g.5gb@6")
+	p := r.repartition(t.Context(), t, "1g.5gb=1,3g.20gb=1")
+	file := &failing{n: 4, full: true}
+	report, err := r.gpu.Apply(t.Context(), p, device.ApplyOptions{Journal: file})
+	require.ErrorIs(t, err, errDisk)
+	assert.Equal(t, "rolledBack: 1g.5gb@0 1g.5gb@6", report.String())
+	j, err := device.ReadJournal(&file.Buffer)
+	require.NoError(t, err)
+	report, err = r.gpu.Resume(t.Context(), j, device.ApplyOptions{})
+	require.ErrorIs(t, err, device.ErrChanged)
+	assert.Equal(t, device.Unchanged, report.Outcome)
+	report, err = r.gpu.Apply(t.Context(), r.repartition(t.Context(), t, "1g.5gb=1,3g.20gb=1"), device.ApplyOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, "done: 1g.5gb@0 3g.20gb@4", report.String())
 }
 
 // A journal in a file, a crash, and a second process that carries on in the same

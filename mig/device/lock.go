@@ -33,24 +33,20 @@ const lockBytes = 24
 // before it reads a state to plan from, and unlock when its changes are done.
 // It keeps out nobody who does not ask.
 //
-// The file is created if it is missing, holds the process id of the last
-// holder, for people, and stays when the lock is given up. It must be a
-// regular file, empty or written by Lock, in a directory that only those
-// processes can write; any other file is left as it is (ErrNotLockFile). The
-// lock belongs to the open file, not to the text in it: it ends with its
-// process, however that ends, and two calls in one process exclude each other
-// too. On a network file system it may not reach other machines.
+// The file is created if it is missing and stays; it holds the process id of the
+// last holder, for people. It must be a regular file, empty or written by Lock, in
+// a directory that only those processes can write; any other is left as it is
+// (ErrNotLockFile). The lock ends with its process, however that ends, and two
+// calls in one process exclude each other too. On a network file system it may not
+// reach other machines.
 //
-// While somebody else holds the lock, Lock waits until the context ends. The
-// error then matches ErrLocked and the context's error, and names the path and
-// the holder's process id, as far as that can be read. A context that has
-// ended already is an error too; to try just once, give one with a short
-// deadline.
+// While somebody else holds the lock, Lock waits until the context ends: to try
+// once, give it a short deadline. The error then matches ErrLocked and the
+// context's error, and names the path and, where it can be read, the holder.
 //
 // Keep the unlock that is returned: once nothing refers to it any more, the
-// lock may go. It may be called more than once and from any goroutine; later
-// calls do nothing. Where the operating system has no such locks, Windows among
-// them, the error matches errors.ErrUnsupported.
+// lock may go. Any goroutine may call it, again to no effect. Where the operating
+// system has no such locks, as Windows, the error matches errors.ErrUnsupported.
 func Lock(ctx context.Context, path string) (unlock func() error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("mig/device: lock %q: %w", path, err)

@@ -44,13 +44,11 @@ type ModeReport struct {
 //   - ErrUnverified: the driver or the reset said yes, and the GPU does not show
 //     it;
 //   - the context's error. Once the mode has been set, only the reset can be cut
-//     short by it, and the mode is then pending. ErrIndeterminate as well if a
-//     call into the driver or the reset has not returned by then: the report is
-//     empty, no reset is begun any more, and whoever waits for the GPU's turn
-//     sees the end of it.
+//     short by it, and the mode is then pending.
 //
-// But for that, the report tells what was read. A change of mode may change the
-// numbers that the system gives the GPU; its UUID stays.
+// The report tells what was read; it is empty beside ErrIndeterminate, after which
+// no reset is begun any more. A change of mode may change the numbers that the
+// system gives the GPU; its UUID stays.
 func (g *GPU) SetMode(ctx context.Context, on bool, reset ResetFunc) (ModeReport, error) {
 	m := modeChange{g: g, on: on, s: g.step("switch MIG mode " + onOff(on))}
 	return do(ctx, g, m.s, func(ctx context.Context) (ModeReport, error) { return m.run(ctx, reset) }, nil)
@@ -86,14 +84,10 @@ func (m *modeChange) run(ctx context.Context, reset ResetFunc) (ModeReport, erro
 			return m.report, m.s.fail(err)
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return m.report, m.s.fail(err)
 	}
-	var activation nvml.Return
-	_, ret := watched(m.g.watch, "SetMigMode", func() (_ any, ret nvml.Return) {
-		activation, ret = m.g.handle.SetMigMode(modeNumber(m.on))
-		return nil, ret
-	})
+	activation, ret := m.g.handle.SetMigMode(modeNumber(m.on))
 	if err := m.readBack(); err != nil {
 		return m.report, m.s.fail(errors.Join(code(ret), err))
 	}
@@ -135,10 +129,11 @@ func (m *modeChange) reset(ctx context.Context, reset ResetFunc) error {
 	if err := m.free(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrPending, err)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrPending, err)
 	}
-	err := reset(ctx, m.g.uuid)
+	var err error
+	m.g.watch.while("the reset", func() { err = reset(ctx, m.g.uuid) })
 	m.report.Reset = err == nil
 	if unread := m.readBack(); unread != nil {
 		return errors.Join(err, fmt.Errorf("after the reset: %w", unread))

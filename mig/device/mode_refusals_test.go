@@ -168,23 +168,25 @@ func TestSetModeAndContext(t *testing.T) {
 	})
 	t.Run("a call that hangs", func(t *testing.T) {
 		t.Parallel()
-		srv, devs := newServer(t, false, "a100-40gb")
-		release := make(chan struct{})
-		dev := faulty(t, devs[0], fault.Rule{Method: "Device.SetMigMode", Block: release})
-		d := open(t, dev)
-		r := &reset{srv: srv}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		report, err := d.SetMode(ctx, true, r.do)
-		require.ErrorIs(t, err, device.ErrIndeterminate)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "SetMigMode", "the call is named")
-		assert.Equal(t, device.ModeReport{}, report)
-		close(release)
-		st, err := d.State(t.Context()) // waits for the turn
-		require.NoError(t, err)
-		assert.Equal(t, turning, st.Mode)
-		assert.Empty(t, r.uuids, "nobody waits for a reset any more")
+		bubble(t, func(t *testing.T) {
+			srv, devs := newServer(t, false, "a100-40gb")
+			release := make(chan struct{})
+			dev := faulty(t, devs[0], fault.Rule{Method: "Device.SetMigMode", Block: release})
+			d := open(t, dev)
+			r := &reset{srv: srv}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			report, err := d.SetMode(ctx, true, r.do)
+			require.ErrorIs(t, err, device.ErrIndeterminate)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "SetMigMode has not returned")
+			assert.Equal(t, device.ModeReport{}, report)
+			close(release)
+			st, err := d.State(t.Context()) // waits for the turn
+			require.NoError(t, err)
+			assert.Equal(t, turning, st.Mode)
+			assert.Empty(t, r.uuids, "nobody waits for a reset any more")
+		})
 	})
 	t.Run("during the reset", func(t *testing.T) {
 		t.Parallel()

@@ -142,7 +142,9 @@ func TestCase40ResetBlockedByClient(t *testing.T) {
 	require.ErrorIs(t, err, device.ErrInUse)
 	var refused *device.ResetError
 	require.ErrorAs(t, err, &refused)
-	assert.Equal(t, []string{"0000:01:00.0", "0000:47:00.0"}, refused.BusIDs())
+	assert.Equal(t, []device.ResetRefusal{
+		{BusID: "0000:01:00.0", Reason: "In use by another client"}, {BusID: "0000:47:00.0", Reason: "In use by another client"},
+	}, refused.Refused)
 	assert.Equal(t, 255, refused.Exit)
 	require.ErrorContains(t, err, "0000:47:00.0: In use by another client")
 	assert.Equal(t, device.ModeReport{Before: off, After: turning}, report)

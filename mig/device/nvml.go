@@ -54,11 +54,16 @@ type gpuInstanceHandle interface {
 const maxProfileIndex = 63
 
 // profiles walks the profile indices of a driver: NOT_SUPPORTED marks a profile
-// that this GPU does not have, INVALID_ARGUMENT the end of the list. It returns
-// the first other code, and SUCCESS at the end.
+// that this GPU does not have, INVALID_ARGUMENT the end of the list, if it is
+// said twice: what a list lacks would not be looked for. It returns the first other
+// code, and SUCCESS at the end.
 func profiles(ask func(index int) nvml.Return) nvml.Return {
 	for i := 0; i <= maxProfileIndex; i++ {
-		switch ret := ask(i); ret {
+		ret := ask(i)
+		if ret == nvml.ERROR_INVALID_ARGUMENT {
+			ret = ask(i)
+		}
+		switch ret {
 		case nvml.SUCCESS, nvml.ERROR_NOT_SUPPORTED:
 		case nvml.ERROR_INVALID_ARGUMENT:
 			return nvml.SUCCESS

@@ -26,7 +26,7 @@ func (g *GPU) offers(ctx context.Context) ([]offer, error) {
 	var all []offer
 	var gone error
 	ret := profiles(func(index int) nvml.Return {
-		if gone = ctx.Err(); gone != nil {
+		if gone = ended(ctx); gone != nil {
 			return nvml.ERROR_INVALID_ARGUMENT
 		}
 		info, ret := g.handle.GetGpuInstanceProfileInfo(index)
@@ -119,18 +119,15 @@ func (o computeOffer) describe(in Instance, c ComputeInstance) (ComputeInstance,
 }
 
 // fullSize returns the compute instance profile that takes most of a GPU
-// instance: by multiprocessors, then by slices, then the lowest index. Names do
-// not decide: two profiles can share one, with other multiprocessor counts
-// (REV1) or of another kind of board (7_SLICE_NVL).
+// instance, by the rule of mig.FullSize.
 func fullSize(all []computeOffer) (computeOffer, bool) {
-	var best computeOffer
-	found := false
-	for _, o := range all {
-		better := o.info.MultiprocessorCount > best.info.MultiprocessorCount ||
-			o.info.MultiprocessorCount == best.info.MultiprocessorCount && o.info.SliceCount > best.info.SliceCount
-		if !found || better {
-			best, found = o, true
-		}
+	rows := make([]mig.ComputeProfile, len(all))
+	for i, o := range all {
+		rows[i] = mig.ComputeProfile{Index: o.index, Slices: int(o.info.SliceCount), SMs: int(o.info.MultiprocessorCount)}
 	}
-	return best, found
+	best, found := mig.FullSize(rows)
+	if !found {
+		return computeOffer{}, false
+	}
+	return all[slices.IndexFunc(all, func(o computeOffer) bool { return o.index == best.Index })], true
 }

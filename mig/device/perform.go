@@ -26,8 +26,8 @@ const (
 
 // perform does one step, with its records.
 func (t *transaction) perform(ctx context.Context, step plan.Step, n, total int, back bool) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := ended(ctx); err != nil {
+		return err
 	}
 	e := Event{Step: n, Total: total, Back: back, Op: step.Op, Instance: step.Instance, Phase: PhaseBegin}
 	if err := t.note(Record{Phase: PhaseBegin, Step: &step}, e); err != nil {
@@ -51,17 +51,23 @@ func (t *transaction) perform(ctx context.Context, step plan.Step, n, total int,
 }
 
 // note keeps the books, writes the journal and tells the observer. Its error is
-// that of the journal, once: what comes later is not written.
+// that of the journal, once: what comes later is written if it can be.
 func (t *transaction) note(r Record, e Event) error {
 	t.ledger.note(r)
-	err := t.scribe.write(r)
-	if err != nil {
-		t.broken = err
-		t.scribe.w = nil
+	err := t.write(r)
+	if t.broken != nil {
+		err = nil
 	}
+	t.broken = also(t.broken, err)
 	if t.opts.Observe != nil && r.Step != nil && (err == nil || r.Phase != PhaseBegin) {
-		t.opts.Observe(e)
+		t.g.watch.while("the observer", func() { t.opts.Observe(e) })
 	}
+	return err
+}
+
+// write writes a line of the journal.
+func (t *transaction) write(v any) (err error) {
+	t.g.watch.while("the write of the journal", func() { err = t.scribe.write(v) })
 	return err
 }
 
@@ -74,14 +80,14 @@ func (t *transaction) carryOut(ctx context.Context, step plan.Step) (done plan.S
 		var in Instance
 		if in, err = t.g.create(ctx, step.Instance.Instance, step.Compute); err == nil {
 			t.now.Instances = append(t.now.Instances, in)
-			return plan.Step{Op: step.Op, Instance: in.Plan()}, nil, nil
+			return plan.Step{Op: step.Op, Instance: in.plan()}, nil, nil
 		}
 	}
 	if err == nil {
 		return step, nil, nil
 	}
 	if failed := (*OpError)(nil); errors.As(err, &failed) && failed.Left != nil {
-		p := failed.Left.Plan()
+		p := failed.Left.plan()
 		left = &p
 	}
 	return plan.Step{}, left, err
@@ -116,7 +122,7 @@ func (t *transaction) destroy(ctx context.Context, start int) error {
 			return nil
 		}
 	}
-	return err
+	return t.g.withUsers(ctx, in.ID, err)
 }
 
 // emptyInUse reports whether a destruction has stopped at a GPU instance without

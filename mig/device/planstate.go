@@ -15,13 +15,12 @@ import (
 func (s State) Plan() plan.State {
 	p := plan.State{GPU: s.GPU, Model: s.Layout.Model(), Instances: []plan.Instance{}}
 	for _, in := range s.Instances {
-		p.Instances = append(p.Instances, in.Plan())
+		p.Instances = append(p.Instances, in.plan())
 	}
 	return p
 }
 
-// Plan returns the instance as package plan takes it.
-func (i Instance) Plan() plan.Instance {
+func (i Instance) plan() plan.Instance {
 	p := plan.Instance{Instance: i.Instance, Compute: []mig.ComputeInstance{}}
 	for _, c := range i.Compute {
 		p.Compute = append(p.Compute, mig.ComputeInstance{Profile: c.Profile, Start: c.Start, Size: c.Size, Index: c.Index})

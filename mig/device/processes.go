@@ -26,19 +26,19 @@ type processCensus struct {
 
 // ask adds the processes of a device. The ids and the UUID are those of a MIG
 // device. It reports whether the device can list compute processes.
-func (c *processCensus) ask(w *watch, dev processLists, gi, ci int, uuid string) (compute bool, ret nvml.Return) {
+func (c *processCensus) ask(dev processLists, gi, ci int, uuid string) (compute bool, ret nvml.Return) {
 	if uuid != "" {
 		c.devices = append(c.devices, Blocker{GPUInstance: gi, ComputeInstance: ci, UUID: uuid})
 	}
 	for _, l := range []struct {
-		letter, call string
-		list         func() ([]nvml.ProcessInfo, nvml.Return)
+		letter string
+		list   func() ([]nvml.ProcessInfo, nvml.Return)
 	}{
-		{"C", "GetComputeRunningProcesses", dev.GetComputeRunningProcesses},
-		{"G", "GetGraphicsRunningProcesses", dev.GetGraphicsRunningProcesses},
-		{"M", "GetMPSComputeRunningProcesses", dev.GetMPSComputeRunningProcesses},
+		{"C", dev.GetComputeRunningProcesses},
+		{"G", dev.GetGraphicsRunningProcesses},
+		{"M", dev.GetMPSComputeRunningProcesses},
 	} {
-		infos, ret := watched(w, l.call, l.list)
+		infos, ret := l.list()
 		switch ret {
 		case nvml.SUCCESS:
 		case nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_FUNCTION_NOT_FOUND:

@@ -74,7 +74,7 @@ func (g *GPU) readInstances(ctx context.Context, offers []offer) ([]Instance, er
 	for _, o := range offers {
 		s := g.step("list GPU instances")
 		s.Profile = o.profile.Name
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return nil, s.fail(err)
 		}
 		if o.info.InstanceCount == 0 {
@@ -208,7 +208,7 @@ func (g *GPU) crossCheck(ctx context.Context, seen []Instance) (missing, err err
 		return nil, err
 	}
 	for i := range limit {
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return nil, s.fail(err)
 		}
 		dev, ret := g.handle.GetMigDeviceHandleByIndex(i)

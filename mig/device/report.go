@@ -31,8 +31,8 @@ type Report struct {
 	Outcome Outcome `json:"outcome"`
 
 	// Before and After are what stood there when the transaction began and what
-	// stands there now, lowest start first. After is nil (JSON null) where the GPU
-	// could not be read at the end.
+	// stands there now, lowest start first, without who is busy. After is nil (JSON
+	// null) where the GPU could not be read at the end.
 	Before []plan.Instance `json:"before"`
 	After  []plan.Instance `json:"after"`
 
@@ -85,9 +85,15 @@ func (r Report) Wait(ctx context.Context) (Report, error) {
 	}
 	select {
 	case <-r.pending.ended:
+		if err := r.pending.err; errors.Is(err, errAborted) { // and there is no other report
+			r.Outcome, r.pending = Left, nil
+			r.err = fmt.Errorf("mig/device: %s: %w", r.GPU, err)
+			r.Error = r.err.Error()
+			return r, r.err
+		}
 		return r.pending.value, r.pending.err
 	case <-ctx.Done():
-		return r, fmt.Errorf("mig/device: %s: wait for the end of a transaction: %w: %w", r.GPU, ErrIndeterminate, ctx.Err())
+		return r, fmt.Errorf("mig/device: %s: wait for the end of a transaction: %w: %w", r.GPU, ErrIndeterminate, ended(ctx))
 	}
 }
 
@@ -118,7 +124,8 @@ func missing(some, others []mig.ComputeInstance) []mig.ComputeInstance {
 	var lacking []mig.ComputeInstance
 	for _, c := range some {
 		i := slices.IndexFunc(rest, func(o mig.ComputeInstance) bool {
-			return o.Index == c.Index && o.Start == c.Start && o.Profile == c.Profile
+			same := o.Index == c.Index || o.Index == mig.NotKnown || c.Index == mig.NotKnown // as in a plan for a table without them
+			return same && o.Start == c.Start && o.Profile == c.Profile
 		})
 		if i < 0 {
 			lacking = append(lacking, c)

@@ -101,15 +101,6 @@ func (e *ResetError) Error() string {
 	return text + strings.Join(all, "; ")
 }
 
-// BusIDs returns the bus ids of the GPUs that were refused.
-func (e *ResetError) BusIDs() []string {
-	var all []string
-	for _, r := range e.Refused {
-		all = append(all, r.BusID)
-	}
-	return all
-}
-
 // Is maps the reasons of nvidia-smi to the conditions of this package.
 func (e *ResetError) Is(target error) bool {
 	var words string

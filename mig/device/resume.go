@@ -21,7 +21,11 @@ import (
 // whole goal is created.
 //
 // The report is Done; with an error it is Unchanged or Left, and another Resume
-// or Undo can follow. Nothing is rolled back. Otherwise all is as in Apply.
+// or Undo can follow, with the journal to which this one has added. Nothing is rolled
+// back. Otherwise all is as in Apply.
+//
+// What a run made that could not write its journal is nobody's by that journal:
+// where Resume and Undo refuse it, make a new plan from what stands there.
 func (g *GPU) Resume(ctx context.Context, j Journal, opts ApplyOptions) (Report, error) {
 	return g.transact(ctx, "resume plan", opts, func(ctx context.Context, t *transaction) error {
 		t.way = wayOn
@@ -50,7 +54,7 @@ func (t *transaction) resume(ctx context.Context, j Journal, goal []plan.Instanc
 	case j.Model != t.g.model.Key():
 		return fmt.Errorf("%w: it is of a %s, the GPU is a %s", ErrJournal, j.Model, t.g.model)
 	}
-	if _, _, err := t.survey(ctx); err != nil {
+	if _, _, err := t.begin(ctx); err != nil {
 		return err
 	}
 	t.ledger = newLedger(j.Before)
@@ -58,8 +62,13 @@ func (t *transaction) resume(ctx context.Context, j Journal, goal []plan.Instanc
 		t.ledger.note(r)
 	}
 	t.scribe.torn = j.unended || j.Torn
-	if err := t.scribe.write(Record{Phase: PhaseResume}); err != nil {
+	if err := t.write(Record{Phase: PhaseResume}); err != nil {
 		return err
 	}
-	return t.settle(ctx, t.reach(ctx, goal), func() error { return nil })
+	return t.settle(ctx, t.reach(ctx, goal), func() error {
+		if !t.stands(goal) {
+			return fmt.Errorf("%w: all steps were done, and now the GPU holds %s", ErrChanged, t.now.Layout)
+		}
+		return nil
+	})
 }

@@ -39,15 +39,15 @@ func (t *transaction) reach(ctx context.Context, goal []plan.Instance) error {
 			return err
 		}
 		if stop := pause(ctx, wait); stop != nil {
-			return fmt.Errorf("%w; %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; %w", stop, err)
 		}
 	}
 }
 
 // approach is one try. It reports whether another is of no use.
 func (t *transaction) approach(ctx context.Context, goal []plan.Instance) (over bool, err error) {
-	if ctx.Err() != nil {
-		return true, context.Cause(ctx)
+	if err := ended(ctx); err != nil {
+		return true, err
 	}
 	from, blockers, err := t.look(ctx)
 	if err != nil {
@@ -61,9 +61,15 @@ func (t *transaction) approach(ctx context.Context, goal []plan.Instance) (over 
 		return true, err
 	}
 	changed, refurnishErr := t.refurnish(ctx, from, target)
-	if changed {
+	if t.mute() {
+		return true, also(refurnishErr, t.broken)
+	}
+	if changed { // and others may have changed something meanwhile
 		if from, blockers, err = t.look(ctx); err != nil {
 			return false, also(err, refurnishErr)
+		}
+		if target, pinned, err = t.target(from, goal); err != nil {
+			return true, also(err, refurnishErr)
 		}
 	}
 	for i := range from.Instances {
@@ -81,10 +87,14 @@ func (t *transaction) approach(ctx context.Context, goal []plan.Instance) (over 
 		if step.Op == plan.Destroy && errors.Is(err, ErrInUse) && t.way == live {
 			t.stuck = append(t.stuck, placed(step.Instance))
 		}
-		return ctx.Err() != nil, also(fmt.Errorf("%s %s: %w", step.Op, step.Instance.Instance, err), refurnishErr)
+		return ended(ctx) != nil || t.mute(), also(fmt.Errorf("%s %s: %w", step.Op, step.Instance.Instance, err), refurnishErr)
 	}
 	return t.compare(ctx, goal, pinned, blockers)
 }
+
+// mute reports whether a run has to stop since it cannot write its journal. The way
+// back goes on.
+func (t *transaction) mute() bool { return t.broken != nil && t.way != live }
 
 // look reads the GPU and who is busy.
 func (t *transaction) look(ctx context.Context) (plan.State, []Blocker, error) {
@@ -147,7 +157,7 @@ func (t *transaction) refurnish(ctx context.Context, from plan.State, target []p
 		changed = true
 		step := plan.Step{Op: plan.Create, Instance: plan.Instance{Instance: in.Instance, Compute: want.Compute}}
 		e := Event{Step: 1, Total: 1, Back: t.way != wayOn, Op: step.Op, Instance: step.Instance, Phase: PhaseBegin}
-		if err := t.note(Record{Phase: PhaseBegin, Step: &step}, e); err != nil && t.way != live {
+		if t.note(Record{Phase: PhaseBegin, Step: &step}, e) != nil && t.mute() {
 			return changed, err
 		}
 		now, failed := t.furnish(ctx, t.now.Instances[i], lacking)
@@ -157,7 +167,7 @@ func (t *transaction) refurnish(ctx context.Context, from plan.State, target []p
 			_ = t.note(Record{Phase: PhaseFailed, Step: &step, Left: &in, Error: failed.Error()}, e)
 			continue
 		}
-		step.Instance = now.Plan()
+		step.Instance = now.plan()
 		e.Phase, e.Instance = PhaseDone, step.Instance
 		if t.way == wayOn {
 			t.report.Done = append(t.report.Done, step)
@@ -217,13 +227,21 @@ func (t *transaction) compare(ctx context.Context, goal []plan.Instance, pinned 
 	if err != nil {
 		return true, err
 	}
-	if now := st.Plan(); !sameLayout(now.Instances, goal) {
-		now.Model = t.g.model
-		if p, err := plan.Restore(now, goal); err != nil || len(p.Steps) > 0 {
-			return false, fmt.Errorf("%w: the GPU holds %s", ErrUnverified, st.Layout)
-		}
+	if !t.stands(goal) {
+		return false, fmt.Errorf("%w: the GPU holds %s", ErrUnverified, st.Layout)
 	}
 	return false, nil
+}
+
+// stands reports whether the last reading is a layout.
+func (t *transaction) stands(goal []plan.Instance) bool {
+	now := t.now.Plan()
+	if sameLayout(now.Instances, goal) {
+		return true
+	}
+	now.Model = t.g.model // full size can be written in several ways
+	p, err := plan.Restore(now, goal)
+	return err == nil && len(p.Steps) == 0
 }
 
 // explain adds to a refusal who keeps the instances busy.

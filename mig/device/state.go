@@ -12,7 +12,8 @@ import (
 // Mode is the MIG mode of a GPU. Where a change waits for a reset, the two
 // differ until then.
 type Mode struct {
-	Current, Pending bool // true: on
+	Current bool `json:"current"` // true: on
+	Pending bool `json:"pending"`
 }
 
 // State is what a GPU reported when it was read. It is plain data and belongs to
@@ -116,9 +117,7 @@ type ComputeInstance struct {
 //
 // The error is an *OpError; it matches ErrNotSupported on a GPU without MIG,
 // and ErrMismatch or a condition of package mig when the device and the table
-// disagree; ErrIndeterminate where the context has ended while a call into the
-// driver had not returned, which changes nothing but keeps the GPU from the next
-// operation until it does.
+// disagree.
 func (g *GPU) State(ctx context.Context) (State, error) {
 	return do(ctx, g, g.step("read state"), func(ctx context.Context) (State, error) {
 		st, _, err := g.read(ctx)

@@ -12,8 +12,7 @@ import (
 	"github.com/gpushare/gpushare/mig"
 )
 
-// Survey makes a table of what a live device says of itself: its profiles with
-// ids, slices, memory, multiprocessors, engines and numbers of instances, where
+// Survey makes a table of what a live device says of itself: its profiles, where
 // each can be placed, and the compute profiles of the GPU instances that exist.
 // mig.NewModel takes the result, so that a GPU which no table knows, or whose
 // driver reports other figures, can be asked all that package mig answers, and
@@ -21,12 +20,11 @@ import (
 //
 // Names are made from the device's memory, by mig.MemoryGB, and from the
 // profile's index, which decides its attributes. What was read is Exact. What
-// the device cannot say is taken from the table of its model, where there is
-// one: the key, the description, the multiprocessors of the whole GPU, the
-// minimum driver, whether a change of mode needs a reset, and, marked Derived,
-// the compute profiles of a profile of which no GPU instance exists, since NVML
-// lists them for an existing one only. Without a table they stay absent, and
-// the key is made from the product name and the memory.
+// the device cannot say comes from the table of its model, where there is one: the
+// key, the description, the multiprocessors of the whole GPU, the minimum driver,
+// whether a change of mode needs a reset, and, marked Derived, the compute profiles
+// of a profile of which no GPU instance exists. Without a table they stay absent,
+// and the key is made from the product name and the memory.
 //
 // Placements are absent where the driver does not tell them, as older ones with
 // MIG mode off: the table is then one of unknown geometry. MediaAlone is as the
@@ -140,7 +138,7 @@ func (v *survey) identity(ctx context.Context) error {
 	if err := g.step("read the architecture").check(ret); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return s.fail(err)
 	}
 	g.totalMiB = int((memory.Total + 1<<20 - 1) >> 20)
@@ -183,7 +181,7 @@ func (v *survey) profiles(ctx context.Context) error {
 	var stop error
 	s := v.g.step("list GPU instance profiles")
 	ret := profiles(func(index int) nvml.Return {
-		if stop = s.fail(ctx.Err()); stop != nil {
+		if stop = s.fail(ended(ctx)); stop != nil {
 			return nvml.ERROR_INVALID_ARGUMENT
 		}
 		info, ret := v.g.handle.GetGpuInstanceProfileInfo(index)
@@ -294,7 +292,7 @@ func (v *survey) placements(ctx context.Context) error {
 		p := &v.spec.Profiles[i]
 		s := v.g.step("list placements of")
 		s.Profile = p.Name
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return s.fail(err)
 		}
 		info := v.infos[p.Name]

@@ -18,7 +18,7 @@ func (v *survey) computeProfiles(ctx context.Context) error {
 	for _, p := range v.spec.Profiles {
 		s := v.g.step("list GPU instances")
 		s.Profile = p.Name
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return s.fail(err)
 		}
 		info := v.infos[p.Name]
@@ -213,7 +213,7 @@ func (v *survey) instances(ctx context.Context) ([]standingRow, error) {
 	for i, p := range v.spec.Profiles {
 		s := v.g.step("list GPU instances")
 		s.Profile = p.Name
-		if err := ctx.Err(); err != nil {
+		if err := ended(ctx); err != nil {
 			return nil, s.fail(err)
 		}
 		info := v.infos[p.Name]

@@ -28,6 +28,7 @@ type faultKind struct {
 	foreign bool
 	hangs   bool // the call returns only when it is released
 	any     bool // at one of all calls, instead of at a change
+	late    bool // it may change something after the last reading
 	heals   bool // it passes, so that the former layout or the goal can be had
 }
 
@@ -97,6 +98,15 @@ var faultKinds = []faultKind{
 		return fault.Rule{Times: 1, Before: func(fault.Call) { sh.replace() }}
 	}},
 	{name: "another destroys", rule: func(sh *shot) fault.Rule {
+		return fault.Rule{Times: 1, Before: func(fault.Call) { sh.steal() }}
+	}},
+	{name: "another creates before any call", foreign: true, any: true, late: true, rule: func(sh *shot) fault.Rule {
+		return fault.Rule{Times: 1, Before: func(fault.Call) { sh.intrude() }}
+	}},
+	{name: "another replaces before any call", foreign: true, any: true, late: true, rule: func(sh *shot) fault.Rule {
+		return fault.Rule{Times: 1, Before: func(fault.Call) { sh.replace() }}
+	}},
+	{name: "another destroys before any call", any: true, late: true, rule: func(sh *shot) fault.Rule {
 		return fault.Rule{Times: 1, Before: func(fault.Call) { sh.steal() }}
 	}},
 }

@@ -103,6 +103,10 @@ func (c sweepCase) run(ctx context.Context, t *testing.T, kind faultKind, n int,
 
 	now := r.state(ctx, t).Instances
 	sh.keeps(t, now, name)
+	before := c.from.Instances
+	if kind.late && report.After != nil {
+		before, now = report.Before, report.After
+	}
 	crashed := strings.HasPrefix(kind.name, "crash") && report.After == nil
 	switch report.Outcome {
 	case device.Done:
@@ -110,10 +114,10 @@ func (c sweepCase) run(ctx context.Context, t *testing.T, kind faultKind, n int,
 		require.True(t, standsAs(now, c.plan.Goal, false), "silent success: %s: %v", name, now)
 	case device.RolledBack:
 		require.Error(t, err, name)
-		require.True(t, standsAs(now, c.from.Instances, false), "%s: %v", name, now)
+		require.True(t, standsAs(now, before, false), "%s: %v", name, now)
 	case device.Unchanged:
 		require.Error(t, err, name)
-		require.True(t, standsAs(now, c.from.Instances, true), "%s: %v", name, now)
+		require.True(t, standsAs(now, before, true), "%s: %v", name, now)
 	case device.Left:
 		require.Error(t, err, name)
 		require.False(t, kind.heals, "%s: %v", name, err)

@@ -18,19 +18,45 @@ const grace = 50 * time.Millisecond
 // inside, as by runtime.Goexit in a function of the caller's.
 var errAborted = errors.New("the goroutine of the operation was ended")
 
+// lateError is the end of an operation of which one call has taken too long.
+type lateError struct {
+	call  string
+	limit time.Duration
+}
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("%s did not return within %v: %v", e.call, e.limit, context.DeadlineExceeded)
+}
+
+func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
+
+// ended says why a context has ended, nil if it has not. The error matches the
+// context's, if the caller gave a cause of its own, too.
+func ended(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if late := (*lateError)(nil); errors.As(cause, &late) || errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}
+
 // acquire waits for the operations before this one.
 func (g *GPU) acquire(ctx context.Context) error {
 	if g.busy == nil {
 		return fmt.Errorf("this GPU does not come from Open: %w", nvml.ERROR_INVALID_ARGUMENT)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return err
 	}
 	select {
 	case g.busy <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return ended(ctx)
 	}
 }
 
@@ -82,12 +108,13 @@ func start[T any](ctx context.Context, g *GPU, limit time.Duration, f func(conte
 // with one call. In the last two cases left is true, the operation goes on, and
 // the error says which call has not returned.
 func (t *task[T]) await(ctx context.Context) (value T, left bool, err error) {
-	var why error
+	var why, cause error
 	select {
 	case <-t.ended:
 		return t.value, false, t.err
 	case call := <-t.overdue:
 		why = fmt.Errorf("%w: %s has not returned within %v: %w", ErrIndeterminate, call, t.limit, context.DeadlineExceeded)
+		cause = &lateError{call, t.limit} // the end of the operation is known then
 	case <-ctx.Done():
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
@@ -96,13 +123,13 @@ func (t *task[T]) await(ctx context.Context) (value T, left bool, err error) {
 			return t.value, false, t.err
 		case <-timer.C:
 		}
-		why = fmt.Errorf("%w: %s has not returned: %w", ErrIndeterminate, t.gpu.watch.current(), ctx.Err())
+		why = fmt.Errorf("%w: %s has not returned: %w", ErrIndeterminate, t.gpu.watch.current(), ended(ctx))
 	}
 	if !t.settled.CompareAndSwap(false, true) { // it ended just now
 		<-t.ended
 		return t.value, false, t.err
 	}
-	t.cancel(why)
+	t.cancel(cause)
 	return value, true, why
 }
 
@@ -125,6 +152,6 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return ended(ctx)
 	}
 }

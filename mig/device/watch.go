@@ -55,7 +55,17 @@ func (w *watch) end() {
 	}
 }
 
-// current names the call that is under way.
+// while does something that is no call into the driver, and is given its time.
+func (w *watch) while(what string, f func()) {
+	w.mu.Lock()
+	w.call = what
+	w.number++
+	w.mu.Unlock()
+	defer w.end()
+	f()
+}
+
+// current names what is under way.
 func (w *watch) current() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

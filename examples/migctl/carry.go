@@ -19,10 +19,11 @@ type carrier struct {
 	m    *machine
 	book *book
 
-	mu      sync.Mutex // guards the output and what follows
-	steps   int        // done
-	crashed bool
-	saveErr error
+	mu       sync.Mutex // guards the output and what follows
+	steps    int        // done
+	crashed  bool
+	answered bool // run has returned
+	saveErr  error
 }
 
 // forward brings a GPU to what it shall become, from wherever it stands.
@@ -151,13 +152,17 @@ func (c *carrier) observe(g *gpu, e device.Event) {
 	}
 }
 
-// say prints progress, which is for people.
+// say prints progress, which is for people, until the answer is given: a call that
+// returns later has nobody left to tell.
 func (c *carrier) say(format string, args ...any) {
 	if c.inv.JSON {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.answered {
+		return
+	}
 	fmt.Fprintf(c.inv.Out, format, args...)
 }
 
@@ -218,6 +223,7 @@ func (c *carrier) run(ctx context.Context, list []bookGPU, ended string, lead fu
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.answered = true
 	err := errors.Join(c.saveErr, c.m.save())
 	if !c.crashed {
 		err = errors.Join(err, c.book.write(ended))

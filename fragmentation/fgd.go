@@ -95,6 +95,8 @@ func Classify(s *State, shape *Shape) (Class, Amounts) {
 type FGD struct {
 	entries []Entry
 	total   int64
+	steps   *fgdSteps // nil: the tables would be too large
+	tables  []fgdTable
 }
 
 // NewFGD returns the value for a mix. The error is that of Mix.Validate; a mix
@@ -104,16 +106,35 @@ func NewFGD(mix Mix) (*FGD, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FGD{entries: entries, total: entries.Total()}, nil
+	f := &FGD{entries: entries, total: entries.Total()}
+	f.steps, f.tables = newFGDTables(entries)
+	return f, nil
 }
 
 // Scale returns the sum of the counts.
 func (f *FGD) Scale() int64 { return f.total }
 
-// Of returns the satisfied amount, in units of 1/Scale milli-GPU.
+// Of returns the satisfied amount, in units of 1/Scale milli-GPU. It costs some
+// nanoseconds for each GPU.
 func (f *FGD) Of(s *State) int64 {
-	// The same sum as Amounts(s)[Satisfied], without the other classes: this
-	// is what a decision costs.
+	if f.steps == nil {
+		return f.plain(s)
+	}
+	t := &f.tables[0]
+	if s.Model != "" {
+		for i := 1; i < len(f.tables); i++ {
+			if f.tables[i].model == s.Model {
+				t = &f.tables[i]
+				break
+			}
+		}
+	}
+	return f.steps.of(t, s)
+}
+
+// plain is Of shape by shape: the same sum as Amounts(s)[Satisfied], without the
+// other classes.
+func (f *FGD) plain(s *State) int64 {
 	worth := int64(0)
 	for i := range f.entries {
 		shape := &f.entries[i].Shape

@@ -28,7 +28,13 @@ func MixOf(shapes []Shape) Mix {
 	for s, n := range counts {
 		mix = append(mix, Entry{s, n})
 	}
-	slices.SortFunc(mix, func(a, b Entry) int {
+	mix.sort()
+	return mix
+}
+
+// sort brings the entries into the order of MixOf.
+func (m Mix) sort() {
+	slices.SortFunc(m, func(a, b Entry) int {
 		x, y := b.Shape, a.Shape
 		return cmp.Or(
 			cmp.Compare(b.Count, a.Count),
@@ -41,7 +47,6 @@ func MixOf(shapes []Shape) Mix {
 			cmp.Compare(x.Memory, y.Memory),
 		)
 	})
-	return mix
 }
 
 // Cover returns the leading entries that together make up at least percent of

@@ -3,6 +3,8 @@ package placement
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -47,7 +49,28 @@ type ValuePolicy struct {
 	value   fragmentation.Value
 	quantum int64 // one step in units of the value
 	order   Order
+	ranks   ranks
 	scratch sync.Pool // of *fragmentation.State
+}
+
+// ranks says what an order is known to look at.
+type ranks uint8
+
+const (
+	anyRank      ranks = iota // no more than Order promises
+	noRank                    // NodeOrder: nothing
+	smallestRank              // SmallestFirst: the state
+)
+
+func ranksOf(o Order) ranks {
+	switch reflect.ValueOf(o).Pointer() {
+	case reflect.ValueOf(NodeOrder).Pointer():
+		return noRank
+	case reflect.ValueOf(SmallestFirst).Pointer():
+		return smallestRank
+	default:
+		return anyRank
+	}
 }
 
 // ByValue returns the policy that takes the spot that strands least. What is
@@ -71,7 +94,7 @@ func ByValue(v fragmentation.Value, step int64, order Order) (*ValuePolicy, erro
 	if order == nil {
 		order = NodeOrder
 	}
-	p := &ValuePolicy{value: v, quantum: step * v.Scale(), order: order}
+	p := &ValuePolicy{value: v, quantum: step * v.Scale(), order: order, ranks: ranksOf(order)}
 	p.scratch.New = func() any { return new(fragmentation.State) }
 	return p, nil
 }
@@ -82,17 +105,26 @@ func (p *ValuePolicy) Choose(n *Node, t *Task) Choice {
 	if r := n.Fits(t); r.Kind != None {
 		return Choice{Refusal: r}
 	}
+	after := p.scratch.Get().(*fragmentation.State)
+	best := p.best(n, t, p.value, p.value.Of(&n.state), math.MaxInt64, after)
+	p.scratch.Put(after)
+	return best
+}
+
+// best is Choose for a task that fits. The value is that of the policy, or
+// remembers what it says; no score is larger than most; after is scratch.
+func (p *ValuePolicy) best(n *Node, t *Task, value fragmentation.Value, before, most int64, after *fragmentation.State) Choice {
 	var best Choice
 	found := false
-	after := p.scratch.Get().(*fragmentation.State)
-	before := p.value.Of(&n.state)
 	c := cursor{state: &n.state, shape: &t.Shape}
 	for spot, ok := c.next(); ok; spot, ok = c.next() {
-		if score := p.score(n, t, spot, before, after); !found || score > best.Score {
+		if score := p.scoreBy(n, t, spot, value, before, after); !found || score > best.Score {
 			best, found = Choice{Spot: spot, Score: score}, true
+			if score >= most {
+				break // later ones tie at most
+			}
 		}
 	}
-	p.scratch.Put(after)
 	return best
 }
 
@@ -136,9 +168,14 @@ func (p *ValuePolicy) Rank(n *Node, t *Task) []Choice {
 
 // score values one spot; after is scratch.
 func (p *ValuePolicy) score(n *Node, t *Task, spot Spot, before int64, after *fragmentation.State) int64 {
+	return p.scoreBy(n, t, spot, p.value, before, after)
+}
+
+// scoreBy is score with a value that may remember what that of the policy says.
+func (p *ValuePolicy) scoreBy(n *Node, t *Task, spot Spot, value fragmentation.Value, before int64, after *fragmentation.State) int64 {
 	n.state.CopyTo(after)
 	apply(after, &t.Shape, spot)
-	stranded := before - p.value.Of(after) - demand(&n.state, &t.Shape, spot)*p.value.Scale()
+	stranded := before - value.Of(after) - demand(&n.state, &t.Shape, spot)*p.value.Scale()
 	return floorDiv(-stranded, p.quantum)<<orderBits + p.order(n, t, spot)
 }
 

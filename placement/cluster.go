@@ -129,7 +129,7 @@ func (c *Cluster) Largest() Largest {
 
 // Choose returns the node with the largest score and the spot on it; the first
 // in order on a tie. With no node that fits it returns nil and the refusal that
-// came closest to fitting. It asks the policy about every node: see Chooser for
+// came closest to fitting. It asks the policy about every node: see Engine for
 // a long run of tasks.
 func (c *Cluster) Choose(p Policy, t *Task) (*Node, Choice) {
 	return pick(c.nodes, func(_ int, n *Node) Choice { return p.Choose(n, t) })

@@ -9,6 +9,9 @@
 //	Policy.Choose(node, task) = Choice{Spot, Score, Refusal}
 //	                        |
 //	Cluster: many nodes, one writer; Chooser: the best node, remembered
+//	                        |
+//	Engine: the same answers at fleet speed, to any number of readers
+//	Repairer: moves within a budget, where nothing fits as it is
 //
 // A [Task] is an identity and a fragmentation.Shape: CPU, memory and one kind of
 // GPU share (a fraction, whole GPUs, a MIG instance). Tasks that differ in their
@@ -19,9 +22,12 @@
 // A [Policy] answers with the spot it would take on a node, the node's score
 // and, if the task does not fit, the refusal, all at once, so that the score
 // values exactly the spot that is returned. The largest score wins and the
-// first node on a tie. [ByValue] turns any fragmentation.Value into a policy;
-// [FirstFit], [BestFit], [WorstFit], [DotProduct], [Packing], [Clustering] and
-// [Random] are the usual ones. [SplitMIG] joins two.
+// first node on a tie. [ByValue] turns any fragmentation.Value into a policy, and
+// [ByIndex] decides about MIG instances by a fragmentation.Index; [IndexLearner]
+// learns the index as requests come, and [UsedFirst] opens no empty GPU while a used
+// one will do. [FirstFit], [BestFit], [WorstFit], [DotProduct], [Packing],
+// [Clustering] and [Random] are the usual ones. [SplitMIG] joins one for MIG
+// instances and one for the rest. Package fragmentation says which value is for what.
 //
 // The rule people get wrong: free GPU in sum says nothing. Sixteen GPUs with 400
 // milli left each take no task of 600, and seven free memory slices of eight take
@@ -39,26 +45,64 @@
 //
 // # Steps and order
 //
-// The steepest descent is not the best rule. What a choice strands, cut into
-// steps and with ties filled in a fixed order, allocates a point more of the
-// public openb trace than the exact smallest difference does, since near-ties
-// then fill one node after the other and keep whole nodes free for the tasks
-// that need them. GPU allocated at the end of the published protocol, mean of
-// ten seeds, by ByValue with FGD (the published rule, whose score has steps of
-// about 40 milli-GPU: 95.39 %):
+// The steepest descent is not the best rule. A task of 300 milli comes to a mix of
+// 300, 600 and, rarely, two whole GPUs:
+//
+//	        GPU 0        GPU 1                    strands by FGD
+//	node a  700 left     700 left    -> 400 left       150 milli
+//	node b  1000 left    1000 left   -> 700 left       142 milli
+//
+// Eight thousandths of a GPU decide that node b is opened. The next task then finds
+// it open and takes its other GPU, which strands even less, and the first task of
+// two GPUs finds no room (ExampleByValue_steps). What the value says of so little is
+// noise: it does not know what comes. Cut into steps of 80 milli the two are a
+// tie, and ties are filled in a fixed order, so that one node after the other fills
+// up and whole ones are there for the tasks that need them. On the public openb
+// trace that allocates a point more. GPU allocated at the end of the published
+// protocol, mean of ten seeds, by ByValue with FGD (the published rule, whose score
+// has steps of about 40 milli-GPU: 95.39 %):
 //
 //	step, milli-GPU     1      40     60     80    100    120    160
 //	NodeOrder       94.47  95.35  95.20  95.37  95.36  95.32  95.27
 //	SmallestFirst   94.38  95.48  95.19  95.46  95.49  95.39  95.37
 //
-// Compared as unrounded floating sums, equal differences differ by noise, which
-// breaks ties at random: 92.37 %, less than best fit. Integers have no noise.
+// Take 80 for FGD, and 160 for Capped and Fill. Compared as unrounded floating
+// sums, equal differences differ by noise, which breaks ties at random: 92.37 %,
+// less than best fit. Integers have no noise. An index needs no steps: it tells apart
+// what an FGD of positions leaves as ties, and has a fixed order for the rest.
+//
+// # Repair
+//
+// What earlier choices have spoiled, few moves can mend. A [Repairer] looks for moves
+// that make room for a task which fits nowhere and, in the background, for those that
+// gain by a value; [Cluster.Apply] carries them out, and [Cluster.Plans] says what
+// they mean for GPUs in MIG mode. With at most one task moved for a hundred that are
+// placed, published FGD leaves 4.26 % of the GPU instead of 4.61 on the default trace
+// and 5.43 instead of 6.59 on cpu250. MIG instances by a selected index: on 64 GPUs 23 %
+// fewer requests and 27 % fewer slices rejected than by first fit, instead of 22 and 23
+// (three seeds). A good rule needs it less.
 //
 // # Concurrency and cost
 //
 // A Node is immutable and safe for any number of readers; policies
-// are safe for concurrent use; a Cluster has one writer, and a Chooser one user.
+// are safe for concurrent use; a Cluster has one writer, and a Chooser one user. An
+// Engine has one writer and any number of readers, which take no lock.
 // Fits and Choose take microseconds and do not allocate when the task
 // fits; With and Without copy the node's list of tasks, and look for new spots
 // for those that are placed anywhere, which is bounded by some milliseconds.
+//
+// A decision of an Engine about tasks that come and go, of 35 kinds seen before, on
+// nodes of the openb trace in states drawn at random, and that of Cluster.Choose,
+// which asks about every node; then the same for MIG instances on half-full GPUs:
+//
+//	              1,000 GPUs      10,000 GPUs       100,000 GPUs
+//	FGD          2 µs,  23 µs     4 µs, 0.6 ms     10 µs,   8 ms
+//	Fill        12 µs, 0.2 ms    41 µs, 4.2 ms    0.1 ms,  45 ms
+//
+//	               512 GPUs        4,096 GPUs       100,000 GPUs
+//	MIGFGD      0.6 µs, 0.2 ms   0.6 µs, 1.7 ms   1.2 µs, 115 ms
+//	ByIndex     0.5 µs,  24 µs   0.6 µs           1.1 µs,  11 ms
+//
+// With the 151 kinds of the whole trace it is 53 µs by FGD and 0.4 ms by Fill for
+// 100,000 GPUs. Where most nodes lack the CPU for a MIG request, it is up to 46 µs.
 package placement

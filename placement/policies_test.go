@@ -95,6 +95,10 @@ func policies(t require.TestingT) []namedPolicy {
 		}
 	}
 	instances, others := list[len(list)-3], list[1] // MIG-FGD and first fit
+	list = append(list,
+		namedPolicy{name: "used first", policy: usedFirst(t, sum, 1, placement.SmallestFirst)},
+		namedPolicy{name: "index", policy: byIndex(t, twoIndexes()["a100-40gb"], twoIndexes()["a30-24gb"])},
+	)
 	return append(list, namedPolicy{
 		name: "split MIG", policy: placement.SplitMIG(instances.policy, others.policy),
 		points: func(n *placement.Node, job *placement.Task, spot placement.Spot) int64 {

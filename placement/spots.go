@@ -53,8 +53,10 @@ func (c *cursor) next() (Spot, bool) {
 }
 
 func (c *cursor) repeated(i int) bool {
+	g := &c.state.GPUs[i]
 	for j := range i {
-		if c.state.GPUs[j] == c.state.GPUs[i] {
+		// The first comparison is there for speed.
+		if h := &c.state.GPUs[j]; h.Milli == g.Milli && *h == *g {
 			return true
 		}
 	}

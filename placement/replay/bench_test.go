@@ -36,7 +36,7 @@ func fleet() ([]placement.NodeSpec, []replay.Task) {
 }
 
 // BenchmarkReplay measures a whole replay. Sampling=none is the baseline of the
-// fragmentation metric; choose=plain that of the memory of placement.Chooser.
+// fragmentation metric; choose=plain that of the memory of placement.Engine.
 func BenchmarkReplay(b *testing.B) {
 	nodes, tasks := fleet()
 	shapes := make([]fragmentation.Shape, len(tasks))
@@ -69,7 +69,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// forgetful makes a Chooser ask about every node for every task.
+// forgetful makes the engine ask about every node for every task.
 type forgetful struct{ placement.Policy }
 
 func (forgetful) PerTask() bool { return true }

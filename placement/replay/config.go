@@ -29,8 +29,19 @@ type Config struct {
 	// Policy returns the policy for the empty cluster, whose Largest some need. It
 	// is called once for a run.
 	Policy func(*placement.Cluster) placement.Policy
+	// Next, if set, is asked before every arrival, with the task. A policy that is not
+	// nil decides from there on: one that has learned from what came before. A new
+	// one is asked about every node again.
+	Next func(*placement.Task) placement.Policy
 	// Value measures fragmentation; nil: it is not measured.
 	Value fragmentation.Value
+	// WarmUp is the time before which arrivals do not count in Metrics.Steady: a fleet
+	// that starts empty refuses less at first, and a large one needs some twenty mean
+	// lifetimes until it is as fragmented as it stays.
+	WarmUp int64
+	// Repair, if set, moves tasks: to admit one that is refused, and, if the rule has
+	// a worth, after departures.
+	Repair *placement.Repair
 	// Percents is the largest whole percent of arrived share that is sampled,
 	// at most 10000; 0: as many as arrive, at most 1000.
 	Percents int
@@ -52,8 +63,11 @@ type Event struct {
 	// Node is the view after the event; nil if the task was refused.
 	Node *placement.Node
 	// Choice is what the policy answered for that node or, without one, the
-	// refusal. It is not set for a departure.
+	// refusal. It is not set for a departure, and has no score where repair made
+	// the room.
 	Choice placement.Choice
+	// Moves is what repair moved: before a task was placed, or after one left.
+	Moves []placement.Move
 }
 
 const (
@@ -75,6 +89,8 @@ func (c *Config) check() ([]int, error) {
 		return bad("no policy")
 	case c.Value != nil && (c.Value.Scale() < 1 || c.Value.Scale() > fragmentation.MostScale):
 		return bad("value of scale %d: not from 1 to %d", c.Value.Scale(), int64(fragmentation.MostScale))
+	case c.WarmUp < 0:
+		return bad("warm-up %d is negative", c.WarmUp)
 	case c.Percents < 0 || c.Percents > mostPercents:
 		return bad("sampling up to %d percent: not from 0 to %d", c.Percents, mostPercents)
 	}

@@ -17,6 +17,14 @@
 // not depend on the policy, so curves of several policies and seeds line up:
 // Samples[c] is the state when c percent had first arrived.
 //
+// Where tasks leave again, set a warm-up and read Metrics.Steady: a fleet that
+// starts empty refuses little at first, and one of 512 GPUs takes some twenty mean
+// lifetimes to become as fragmented as it stays. [Churn] draws such tasks, [GapFor]
+// how close together they come for a load, [Config].Repair moves tasks within a
+// budget, and [Change] says over paired seeds what a rule is worth, with a 95 %
+// interval. Compare by count and by slices: refusing large requests alone improves
+// one, repacking for them the other.
+//
 // The rule people get wrong: the fragmentation rate (of what is left, how much
 // is of no use) tends to 100 % under every policy once the cluster is full. The
 // amount (of no use, over the capacity) tells policies apart.

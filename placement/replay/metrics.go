@@ -39,6 +39,29 @@ type Metrics struct {
 	Offered  Counts    // all tasks
 	Accepted Counts    // those that were placed
 	Failures []Failure // why the others were not, by kind
+	Steady   Tally     // of the arrivals after the warm-up
+	Moves    int       // tasks that repair moved, whenever
+}
+
+// Tally counts arrivals and what of them found no place. Compute slices are those
+// of MIG instances: a rule that refuses the large ones alone looks good by count,
+// one that repacks for them looks good by slices, so look at both.
+type Tally struct {
+	Offered, Rejected             Counts
+	OfferedSlices, RejectedSlices int
+	OfferedCPU, RejectedCPU       int64 // milli-vCPU of the tasks without GPU
+	OfferedMilli, RejectedMilli   int64 // milli-GPU, see Asked
+	Moves                         int   // tasks that repair moved
+}
+
+// RejectedPercent returns the tasks without a place over all.
+func (t Tally) RejectedPercent() float64 {
+	return percent(float64(t.Rejected.Total()), int64(t.Offered.Total()))
+}
+
+// RejectedSlicesPercent returns the compute slices without a place over all.
+func (t Tally) RejectedSlicesPercent() float64 {
+	return percent(float64(t.RejectedSlices), int64(t.OfferedSlices))
 }
 
 // Failure counts tasks that were not placed for a reason: that of the node that

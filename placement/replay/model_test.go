@@ -54,6 +54,9 @@ func replayPlainly(t *rapid.T, cfg replay.Config) *plain {
 				p.leaves[task.ID] = task.Arrive + task.Lifetime
 			}
 		}
+		if task.Arrive >= cfg.WarmUp {
+			p.tally(task.Shape, node == nil)
+		}
 		p.events = append(p.events, replay.Event{Time: task.Arrive, Task: &task.Task, Node: node, Choice: choice})
 		steps = append(steps, p.sample(i+1, placed, arrived))
 	}
@@ -114,6 +117,26 @@ func (p *plain) demand(s fragmentation.Shape) int64 {
 	return most
 }
 
+// tally counts an arrival after the warm-up; compute slices are written out.
+func (p *plain) tally(s fragmentation.Shape, refused bool) {
+	slices := map[string]int{"1g.5gb": 1, "1g.10gb": 1, "2g.10gb": 2, "3g.20gb": 3, "3g.40gb": 3, "7g.80gb": 7}[s.Profile]
+	cpu := int64(0)
+	if s.GPUs == 0 {
+		cpu = s.CPU
+	}
+	t := &p.metrics.Steady
+	t.Offered[replay.GroupOf(s)]++
+	t.OfferedSlices += slices
+	t.OfferedCPU += cpu
+	t.OfferedMilli += p.demand(s)
+	if refused {
+		t.Rejected[replay.GroupOf(s)]++
+		t.RejectedSlices += slices
+		t.RejectedCPU += cpu
+		t.RejectedMilli += p.demand(s)
+	}
+}
+
 // sample counts everything from the assignments.
 func (p *plain) sample(tasks, placed int, arrived int64) replay.Sample {
 	s := replay.Sample{Tasks: tasks, Placed: placed, Arrived: arrived}
@@ -151,6 +174,7 @@ func TestReplayLikePlain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := genValue(t)
 		cfg := replay.Config{Nodes: genNodes(t), Tasks: genTasks(t), Policy: genPolicy(t, value)}
+		cfg.WarmUp = rapid.Int64Range(0, 20).Draw(t, "warm-up")
 		if rapid.Bool().Draw(t, "measured") {
 			cfg.Value = value
 		}

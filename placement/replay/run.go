@@ -36,7 +36,12 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if policy == nil {
 		return nil, fmt.Errorf("replay: no policy: %w", ErrBadConfig)
 	}
-	r.chooser = placement.NewChooser(cluster, policy)
+	r.engine = placement.NewEngine(cluster, policy)
+	if cfg.Repair != nil {
+		if r.repair, err = r.engine.Repairer(*cfg.Repair); err != nil {
+			return nil, fmt.Errorf("replay: %w: %w", err, ErrBadConfig)
+		}
+	}
 	// The empty cluster: what is left is the capacity.
 	r.now.Capacity = sum.left
 	r.cpu = sum.cpu
@@ -51,8 +56,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 // run is a replay under way.
 type run struct {
 	cfg      *Config
-	cluster  *placement.Cluster
-	chooser  *placement.Chooser
+	cluster  *placement.Cluster // changed by the engine alone
+	engine   *placement.Engine
+	repair   *placement.Repairer // nil: nothing is moved
 	meter    *meter
 	leaving  departures
 	asked    map[fragmentation.Shape]int64
@@ -72,7 +78,9 @@ func (r *run) all(ctx context.Context, order []int) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("replay: stopped after %d of %d tasks: %w", sequence, len(order), err)
 		}
-		r.depart(r.cfg.Tasks[task].Arrive)
+		if err := r.depart(r.cfg.Tasks[task].Arrive); err != nil {
+			return err
+		}
 		if err := r.arrive(sequence, task); err != nil {
 			return err
 		}
@@ -88,31 +96,80 @@ func (r *run) all(ctx context.Context, order []int) error {
 }
 
 // depart lets the tasks go whose time has come.
-func (r *run) depart(now int64) {
+func (r *run) depart(now int64) error {
 	for d, ok := r.leaving.due(now); ok; d, ok = r.leaving.due(now) {
 		t := &r.cfg.Tasks[d.task].Task
 		node := r.cluster.Locate(t.ID)
-		r.cluster.Release(t.ID)
-		if r.cfg.Observe != nil {
-			r.cfg.Observe(Event{Time: d.at, Departure: true, Task: t, Node: r.cluster.Node(node.Name())})
+		r.engine.Release(t.ID)
+		var moves []placement.Move
+		if r.repair != nil {
+			moves = r.repair.Improve()
+			if err := r.move(d.at, moves); err != nil {
+				return err
+			}
 		}
+		if r.cfg.Observe != nil {
+			r.cfg.Observe(Event{Time: d.at, Departure: true, Task: t, Node: r.cluster.Node(node.Name()), Moves: moves})
+		}
+	}
+	return nil
+}
+
+// move carries out what repair found.
+func (r *run) move(now int64, moves []placement.Move) error {
+	if len(moves) == 0 {
+		return nil
+	}
+	if err := r.repair.Apply(moves); err != nil {
+		return fmt.Errorf("replay: time %d: repair: %w", now, err)
+	}
+	moved := placement.Moved(moves)
+	r.result.Moves += moved
+	if now >= r.cfg.WarmUp {
+		r.result.Steady.Moves += moved
+	}
+	return nil
+}
+
+// use lets another policy decide.
+func (r *run) use(p placement.Policy) {
+	r.engine.SetPolicy(p)
+	if r.repair != nil {
+		r.repair.Use(p)
 	}
 }
 
 // arrive offers a task.
 func (r *run) arrive(sequence, task int) error {
 	t := &r.cfg.Tasks[task]
+	if r.cfg.Next != nil {
+		if p := r.cfg.Next(&t.Task); p != nil {
+			r.use(p)
+		}
+	}
+	node, choice := r.engine.Choose(&t.Task)
+	var moves []placement.Move
+	if node == nil && r.repair != nil {
+		if rescue, ok := r.repair.Admit(&t.Task); ok {
+			if err := r.move(t.Arrive, rescue.Moves); err != nil {
+				return err
+			}
+			node, choice, moves = r.cluster.Node(rescue.Node), placement.Choice{Spot: rescue.Spot}, rescue.Moves
+		}
+	}
 	group := GroupOf(t.Shape)
-	node, choice := r.chooser.Choose(&t.Task)
 	if node == nil {
 		r.failures[choice.Refusal.Kind]++
 	} else {
-		if err := r.cluster.Place(node.Name(), placement.Assignment{Task: t.Task, Spot: choice.Spot}); err != nil {
+		if err := r.engine.Place(node.Name(), placement.Assignment{Task: t.Task, Spot: choice.Spot}); err != nil {
 			return fmt.Errorf("replay: task %d: the policy's choice: %w", task, err)
 		}
 		node = r.cluster.Node(node.Name())
 		r.now.Placed++
 		r.result.Accepted[group]++
+		if r.repair != nil {
+			r.repair.Admitted()
+		}
 		if t.Lifetime > 0 {
 			heap.Push(&r.leaving, departure{t.Arrive + t.Lifetime, sequence, task})
 		}
@@ -120,8 +177,11 @@ func (r *run) arrive(sequence, task int) error {
 	r.now.Tasks++
 	r.now.Arrived += r.askedBy(t.Shape)
 	r.result.Offered[group]++
+	if t.Arrive >= r.cfg.WarmUp {
+		r.result.Steady.add(t.Shape, r.askedBy(t.Shape), node != nil)
+	}
 	if r.cfg.Observe != nil {
-		r.cfg.Observe(Event{Time: t.Arrive, Task: &t.Task, Node: node, Choice: choice})
+		r.cfg.Observe(Event{Time: t.Arrive, Task: &t.Task, Node: node, Choice: choice, Moves: moves})
 	}
 	r.sample(100 * r.now.Arrived / r.now.Capacity)
 	return nil

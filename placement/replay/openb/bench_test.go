@@ -43,7 +43,7 @@ func benchExperiment(b *testing.B) (*openb.Experiment, string) {
 	return e, name
 }
 
-// forgetful makes a Chooser ask about every node for every task: the baseline.
+// forgetful makes the engine ask about every node for every task: the baseline.
 type forgetful struct{ placement.Policy }
 
 func (forgetful) PerTask() bool { return true }

@@ -5,6 +5,13 @@
 //	fleet
 //	fleet -nodes openb_node_list_gpu_node.csv -tasks openb_pod_list_default.csv -seeds 10
 //
+// fleet sweep compares more of them in many runs: fractions and whole GPUs on the
+// variants of the trace, MIG instances that come and go by mix, fleet size and load,
+// with and without moves. What is finished is kept in a file, and a second run goes on
+// from there.
+//
+//	fleet sweep -openb DIR -plot sweep
+//
 // Its exit status is 0 when done, 1 when the books of the scheduler and the
 // devices disagree, and 2 for bad usage or input; the error then goes to
 // standard error. Interrupted, it ends with 130.
@@ -31,6 +38,9 @@ func main() {
 
 // run is the whole program.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "sweep" {
+		return sweep(ctx, args[1:], stdout, stderr)
+	}
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)

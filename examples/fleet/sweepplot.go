@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"os"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// draw writes the pictures and returns their files: one of the shares, and one of
+// the instances for each number of GPUs.
+func (s *sweepSummary) draw(prefix string) ([]string, error) {
+	var files []string
+	save := func(name string, p *plot.Plot) error {
+		written, err := savePicture(prefix+name, p)
+		files = append(files, written...)
+		return err
+	}
+	if rows := s.kind(shareCells); len(rows) > 0 {
+		p, err := sharesPlot(rows)
+		if err != nil {
+			return nil, err
+		}
+		if err := save("-shares", p); err != nil {
+			return nil, err
+		}
+	}
+	rows := s.kind(instanceCells)
+	for _, gpus := range distinct(rows, func(r sweepRow) int { return r.GPUs }) {
+		p, err := instancesPlot(rows, gpus)
+		if err != nil {
+			return nil, err
+		}
+		if err := save(fmt.Sprintf("-instances-%d", gpus), p); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// sharesPlot draws what is left at the end by trace, one line for each policy.
+func sharesPlot(rows []sweepRow) (*plot.Plot, error) {
+	p := newSweepPlot("GPU left when 130 % has been asked for", "", "% of the fleet, with 95 % intervals")
+	traces := distinct(rows, func(r sweepRow) string { return r.Trace })
+	for i, policy := range distinct(rows, func(r sweepRow) string { return r.Policy }) {
+		var points marks
+		for x, trace := range traces {
+			for _, r := range rows {
+				if r.Policy == policy && r.Trace == trace {
+					points.add(float64(x), r.Figures[at130])
+				}
+			}
+		}
+		if err := points.addTo(p, policy, i); err != nil {
+			return nil, err
+		}
+	}
+	p.NominalX(traces...)
+	p.X.Tick.Label.Rotation = math.Pi / 5
+	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+	p.Y.Min = 0
+	return p, nil
+}
+
+// instancesPlot draws how much less is rejected than by first fit, mean over the
+// mixes, by load.
+func instancesPlot(rows []sweepRow, gpus int) (*plot.Plot, error) {
+	p := newSweepPlot(fmt.Sprintf("MIG instances on %d GPUs: rejected compute slices against first fit", gpus), "load", "change in %, mean of the mixes")
+	for i, rule := range distinct(rows, func(r sweepRow) string { return r.Policy }) {
+		var points marks
+		for _, load := range distinct(rows, func(r sweepRow) float64 { return r.Load }) {
+			sum, variance, count := 0.0, 0.0, 0
+			for _, r := range rows {
+				c, found := r.Changes[rejSlices]
+				if r.Policy != rule || r.GPUs != gpus || r.Load != load || !found || !c.finite() {
+					continue
+				}
+				sum += 100 * c.Mean
+				if c.Half != nil {
+					variance += 1e4 * *c.Half * *c.Half
+				}
+				count++
+			}
+			if count > 0 {
+				half := math.Sqrt(variance) / float64(count)
+				points.add(load, interval{sum / float64(count), &half})
+			}
+		}
+		if err := points.addTo(p, rule, i); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func newSweepPlot(title, x, y string) *plot.Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.TextStyle.Font = sans(13)
+	p.Title.Padding = 8
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font = sans(11)
+		a.Tick.Label.Font = sans(10)
+		a.Label.Padding = 4
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe6}, color.Gray{0xe6}
+	p.Add(grid)
+	p.Legend.TextStyle.Font = sans(9)
+	p.Legend.Top, p.Legend.Left = true, true
+	return p
+}
+
+// marks are the points of a line with their intervals.
+type marks struct {
+	plotter.XYs
+	plotter.YErrors
+}
+
+func (m *marks) add(x float64, i interval) {
+	half := 0.0
+	if i.Half != nil {
+		half = *i.Half
+	}
+	m.XYs = append(m.XYs, plotter.XY{X: x, Y: i.Mean})
+	m.YErrors = append(m.YErrors, struct{ Low, High float64 }{half, half})
+}
+
+// sweepStyles tell lines apart; after the last the first comes again, dashed.
+var sweepStyles = [...]color.RGBA{
+	rgb(0x00, 0x00, 0x00), rgb(0x00, 0x72, 0xb2), rgb(0x00, 0x9e, 0x73), rgb(0xd5, 0x5e, 0x00),
+	rgb(0xcc, 0x79, 0xa7), rgb(0x56, 0xb4, 0xe9), rgb(0xb8, 0x86, 0x00), rgb(0x77, 0x77, 0x77),
+}
+
+// addTo adds the line of a policy, by its number in the picture.
+func (m *marks) addTo(p *plot.Plot, name string, number int) error {
+	if len(m.XYs) == 0 {
+		return nil
+	}
+	line, points, err := plotter.NewLinePoints(m.XYs)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	bars, err := plotter.NewYErrorBars(m)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c := sweepStyles[number%len(sweepStyles)]
+	line.Color, line.Width, points.Color, bars.Color = c, 1.4, c, c
+	if number >= len(sweepStyles) {
+		line.Dashes = dashed
+	}
+	points.Radius, points.Shape = vg.Length(1.6), draw.CircleGlyph{}
+	p.Add(line, points, bars)
+	p.Legend.Add(name, line)
+	return nil
+}
+
+// savePicture writes a picture to name.png and name.svg.
+func savePicture(name string, p *plot.Plot) ([]string, error) {
+	img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
+	p.Draw(inside(draw.New(img)))
+	svg := vgsvg.New(plotWidth, plotHeight)
+	p.Draw(inside(draw.New(svg)))
+	var files []string
+	for _, f := range []struct {
+		suffix  string
+		picture io.WriterTo
+	}{{".png", vgimg.PngCanvas{Canvas: img}}, {".svg", svg}} {
+		var b bytes.Buffer
+		if _, err := f.picture.WriteTo(&b); err != nil {
+			return nil, fmt.Errorf("-plot %s%s: %w", name, f.suffix, err)
+		}
+		data := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,sans-serif"))
+		if f.suffix == ".png" {
+			data = b.Bytes()
+		}
+		if err := os.WriteFile(name+f.suffix, data, 0o644); err != nil {
+			return nil, fmt.Errorf("-plot: %w", err)
+		}
+		files = append(files, name+f.suffix)
+	}
+	return files, nil
+}

@@ -11,14 +11,15 @@
 //	programs     examples/fleet, examples/migplan, examples/migctl, examples/openb
 //	                │
 //	                ▼
-//	experiments  placement/replay/openb ─► placement/replay
-//	                                          │
-//	                                          ▼
-//	decisions                              placement ─► fragmentation ─► mig
-//	                                                                      ▲
-//	cuts               mig/names, mig/fleet, mig/plan, mig/parted ────────┤
-//	                                            ▲                         │
-//	devices                  go-nvml ◄─ mig/device, nvmlfake ─────────────┘
+//	experiments  placement/replay/openb ─► placement/replay    placement/churn
+//	                                             │                  │
+//	                                             └────────┬─────────┘
+//	                                                      ▼
+//	decisions                       mig/plan ◄─ placement ─► fragmentation ─► mig
+//	                                                                           ▲
+//	cuts               mig/names, mig/fleet, mig/plan, mig/parted ─────────────┤
+//	                                            ▲                              │
+//	devices                  go-nvml ◄─ mig/device, nvmlfake ──────────────────┘
 //
 // An arrow reads "may import", along with all that lies further on; programs
 // import what they need. Nothing knows what stands on it, so each package can be
@@ -29,11 +30,14 @@
 //   - [github.com/gpushare/gpushare/fragmentation]: what the state of a node is
 //     worth to the tasks expected, and so what a choice strands.
 //   - [github.com/gpushare/gpushare/placement]: where a task goes. Nodes as
-//     immutable values and a policy that answers with spot, score and refusal.
+//     immutable values, a policy that answers with spot, score and refusal, an engine
+//     that decides at fleet speed, and repair by moves within a budget.
 //   - [github.com/gpushare/gpushare/placement/replay]: a task list replayed over
 //     a cluster, with the figures by which policies are compared;
 //     [github.com/gpushare/gpushare/placement/replay/openb] reads the openb
 //     trace and follows the protocol of the experiment published with it.
+//     [github.com/gpushare/gpushare/placement/churn] plays MIG instances that come and
+//     go, and selects the rule for a mix.
 //   - [github.com/gpushare/gpushare/mig/names]: what a MIG device is called
 //     elsewhere; [github.com/gpushare/gpushare/mig/fleet]: questions over many
 //     GPUs; [github.com/gpushare/gpushare/mig/parted]: mig-parted's files, linted

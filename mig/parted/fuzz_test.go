@@ -86,6 +86,9 @@ func FuzzWriteLabel(f *testing.F) {
 			require.ErrorIs(t, err, parted.ErrFormat)
 			return
 		}
+		if len(s) > 1000 {
+			return // see TestWriteLongLabel
+		}
 		requireRoundTrip(t, c)
 	})
 }

@@ -34,7 +34,8 @@ func Write(w io.Writer, c *Config) error {
 	return c.emit(w, b.Bytes())
 }
 
-// WriteJSON is Write with JSON, which mig-parted reads as well.
+// WriteJSON is Write with JSON, which mig-parted reads as well, by rules that leave
+// no room for a name beyond 1,024 characters: one with such a label is not written.
 func WriteJSON(w io.Writer, c *Config) error {
 	if c == nil {
 		return errNothing

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -166,4 +167,19 @@ func requireRoundTrip(t require.TestingT, c *parted.Config) {
 		require.NoError(t, err, b.String())
 		requireSame(t, c, back)
 	}
+}
+
+// TestWriteLongLabel: a key of JSON, which is read as YAML, has at most 1,024
+// characters. One of YAML is written so that it may have more.
+func TestWriteLongLabel(t *testing.T) {
+	t.Parallel()
+	long := "a" + strings.Repeat("#", 1100)
+	c := &parted.Config{Labels: []parted.Label{{Name: long, Entries: []parted.Entry{{All: true}}}}}
+	var b bytes.Buffer
+	require.ErrorIs(t, parted.WriteJSON(&b, c), parted.ErrFormat)
+	assert.Empty(t, b.Bytes())
+	require.NoError(t, parted.Write(&b, c))
+	back, err := parted.Parse(b.Bytes(), "")
+	require.NoError(t, err)
+	assert.Equal(t, long, back.Labels[0].Name)
 }

@@ -169,9 +169,7 @@ func TestLintGiven(t *testing.T) {
 func TestLintUnknownPlacements(t *testing.T) {
 	t.Parallel()
 	m, err := mig.Lookup("rtx-pro-5000-48gb")
-	if err != nil {
-		t.Skip("no model without published placements in the tables")
-	}
+	require.NoError(t, err)
 	id := strconv.Quote(parted.ID{PCI: m.Spec().PCIDeviceIDs[0]}.String())
 	text := func(counts string) string {
 		return label("  - {devices: all, device-filter: " + id + ", mig-enabled: true, mig-devices: {" + counts + "}}\n")
@@ -192,9 +190,8 @@ func TestLintOneIdTwoModels(t *testing.T) {
 	t.Parallel()
 	text := label("  - {devices: all, device-filter: \"0x294110DE\", mig-enabled: true, mig-devices: {1g.23gb: 7}}\n" +
 		"  - {devices: [], device-filter: \"0x294110DE\", mig-enabled: true, mig-devices: {1g.24gb: 7}}\n")
-	if _, err := mig.Lookup("gb200-189gb"); err != nil {
-		t.Skip("the tables have no two models with one id")
-	}
+	_, err := mig.Lookup("gb200-189gb")
+	require.NoError(t, err)
 	for _, f := range parted.LintFile([]byte(text), "") {
 		assert.Equal(t, parted.Warning, f.Severity, f)
 		assert.Empty(t, f.Model, f)
@@ -248,9 +245,7 @@ func TestLintAllModels(t *testing.T) {
 	for _, l := range c.Labels {
 		for _, e := range l.Entries {
 			for _, f := range e.Filters {
-				if !known[f.Text] {
-					t.Skipf("the file names a model that the tables lack: %s", f.Text)
-				}
+				require.True(t, known[f.Text], "the file names a model that the tables lack: %s", f.Text)
 			}
 		}
 	}

@@ -42,7 +42,10 @@
 //   - A start and an id are not an identity. Between a decision and its
 //     execution another process can put another instance there, under the same
 //     number; only the UUIDs of the compute instances differ. Destroy compares
-//     them and refuses what is not the instance that was read (ErrChanged).
+//     them and refuses what is not the instance that was read (ErrChanged). Until
+//     a new compute instance's UUID has been read, the next call but one after its
+//     creation, it has no name: what another process puts in its place just then,
+//     alike, is taken for it. A lock file (Lock) keeps those out who share it.
 //   - The number that selects a profile is not the number that the driver
 //     prints, and the printed number of one name differs between boards. Both
 //     are read from the very GPU that is about to be changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,9 +131,11 @@ func (sh *shot) intrude() {
 }
 
 // replace destroys the first instance that can run something and creates it again.
+// Where a compute instance has just been created and its UUID not been read yet,
+// nobody can tell the one from the other (see the package's text), so it waits.
 func (sh *shot) replace() {
 	st, err := sh.rig.plain.State(context.Background())
-	if err != nil {
+	if err != nil || sh.unnamed() {
 		return
 	}
 	for _, in := range st.Instances {
@@ -145,6 +148,22 @@ func (sh *shot) replace() {
 			return
 		}
 	}
+}
+
+// unnamed reports whether the last compute instance that was created has no UUID
+// yet to whoever created it.
+func (sh *shot) unnamed() bool {
+	unnamed := false
+	for _, c := range sh.rig.rules.Calls() {
+		switch {
+		case !c.Done:
+		case strings.HasPrefix(c.Method, "GpuInstance.CreateComputeInstance"):
+			unnamed = c.Return == nvml.SUCCESS
+		case c.Method == "MigDevice.GetUUID" && c.Return == nvml.SUCCESS:
+			unnamed = false
+		}
+	}
+	return unnamed
 }
 
 // steal destroys the first instance.

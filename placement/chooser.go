@@ -4,7 +4,8 @@ package placement
 // kind of task (a Task without its ID) on a node, and asks again only where the
 // node has changed. The answers are the same. It costs memory for every pair of
 // kind and node that it has seen, is for one user at a time, and follows one
-// cluster.
+// cluster that somebody else writes. An Engine, which writes its cluster itself, is
+// faster.
 type Chooser struct {
 	cluster *Cluster
 	policy  Policy

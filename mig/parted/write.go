@@ -35,7 +35,8 @@ func Write(w io.Writer, c *Config) error {
 }
 
 // WriteJSON is Write with JSON, which mig-parted reads as well, by rules that leave
-// no room for a name beyond 1,024 characters: one with such a label is not written.
+// no room for a name beyond 1,024 characters, counted as they are written (a control
+// character takes six): one with such a label is not written.
 func WriteJSON(w io.Writer, c *Config) error {
 	if c == nil {
 		return errNothing

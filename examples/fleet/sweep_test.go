@@ -13,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/gpushare/gpushare/mig"
 )
 
 // runSweep runs the program and returns what it printed.
@@ -253,24 +251,65 @@ func TestMixesOnModels(t *testing.T) {
 	}
 }
 
+// TestMixedFleet: a mix for several models asks for the profiles of each equally
+// often, and the rules for one model are left out.
+func TestMixedFleet(t *testing.T) {
+	t.Parallel()
+	models, err := modelsOf("a100-40gb+a100-80gb+a30-24gb")
+	require.NoError(t, err)
+	mix, _, err := mixOf(models, "bimodal")
+	require.NoError(t, err)
+	counts := map[string]int64{}
+	for _, e := range mix {
+		counts[e.Shape.Profile] = e.Count
+	}
+	assert.Equal(t, map[string]int64{
+		"7g.40gb": 200_000, "1g.5gb": 800_000, "7g.80gb": 200_000, "1g.10gb": 800_000, "4g.24gb": 250_000, "1g.6gb": 750_000,
+	}, counts)
+	var sizes []int
+	for _, g := range fleetOf(models, 8) {
+		sizes = append(sizes, g.GPUs)
+	}
+	assert.Equal(t, []int{3, 3, 2}, sizes)
+	mix, _, err = mixOf(models[:2], "uniform")
+	require.NoError(t, err)
+	assert.Len(t, mix, 11, "1g.10gb is in both")
+
+	o, err := parseSweep([]string{"-models", "a100-40gb+a100-80gb", "-mixes", "uniform", "-sizes", "8", "-loads", "1", "-seeds", "1"})
+	require.NoError(t, err)
+	var rules []string
+	for _, c := range o.cells() {
+		rules = append(rules, c.Policy)
+	}
+	assert.Equal(t, []string{"firstfit", "bestfit", "migfgd", "usedfirst", "learned", "firstfit+repair"}, rules)
+	for fleet, why := range map[string]string{
+		"a100-40gb+a100-40gb":           "twice",
+		"a100-40gb+":                    "unknown",
+		"a100-40gb+a100-80gb+h100-94gb": "more models than GPUs (-sizes 2)",
+	} {
+		_, err := parseSweep([]string{"-models", fleet, "-sizes", "2"})
+		require.ErrorContains(t, err, why)
+	}
+}
+
 func TestDrift(t *testing.T) {
 	t.Parallel()
-	model, err := mig.Lookup("a100-40gb")
+	models, err := modelsOf("a100-40gb")
 	require.NoError(t, err)
 	for name, next := range map[string]string{
 		"uniform": "small", "mid34": "bimodal", "bimodal": "uniform", "random1": "random2", "random3": "uniform",
 	} {
-		first, then, err := mixOf(model, driftPrefix+name)
+		first, then, err := mixOf(models, driftPrefix+name)
 		require.NoError(t, err)
-		want, none, err := mixOf(model, name)
+		want, none, err := mixOf(models, name)
 		require.NoError(t, err)
 		assert.Equal(t, want, first)
 		assert.Empty(t, none)
-		want, _, err = mixOf(model, next)
+		want, _, err = mixOf(models, next)
 		require.NoError(t, err)
 		assert.Equal(t, want, then[0], name)
 	}
-	uniform, _, err := mixOf(model, "uniform")
+	uniform, _, err := mixOf(models, "uniform")
 	require.NoError(t, err)
 	var profiles []string
 	for _, e := range uniform {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // cell is one run of a sweep: everything that its figures depend on. It is
@@ -69,6 +70,9 @@ func (o *sweepOptions) cells() []cell {
 					for _, life := range o.lifetimes {
 						for _, seed := range o.seeds {
 							for _, rule := range o.rules {
+								if strings.Contains(model, joined) && ofOneModel(rule) {
+									continue
+								}
 								all = append(all, cell{
 									Kind: instanceCells, Policy: rule, Seed: seed,
 									Model: model, Mix: mix, GPUs: gpus, Load: load, Lifetimes: life,

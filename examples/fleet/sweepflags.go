@@ -5,11 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gpushare/gpushare/mig"
 )
 
 const sweepUsage = `fleet sweep runs placement policies over traces, fleets, loads and seeds, keeps what
@@ -39,7 +38,8 @@ MIG instances that come and go:
   -mixes LIST      any of %s;
                    drift- before a name makes it alternate with the next one; default
                    the first seven, "" for none
-  -models LIST     default a100-40gb
+  -models LIST     default a100-40gb; a+b is a fleet of both, half of each, without
+                   repacking, selected and +moves, which are for one model
   -sizes LIST      GPUs; default 8,64,512
   -loads LIST      default 0.9,1,1.1
   -lifetimes LIST  exponential or heavy; default exponential
@@ -152,8 +152,12 @@ func parseSweep(args []string) (sweepOptions, error) {
 		return bad(err)
 	}
 	for _, m := range o.models {
-		if _, err := mig.Lookup(m); err != nil {
+		models, err := modelsOf(m)
+		if err != nil {
 			return bad(fmt.Errorf("-models: %w", err))
+		}
+		if fewest := slices.Min(append(o.sizes, math.MaxInt)); fewest < len(models) {
+			return bad(fmt.Errorf("-models %s: more models than GPUs (-sizes %d)", m, fewest))
 		}
 	}
 	if len(o.cells()) == 0 {

@@ -39,11 +39,11 @@ type rulesOf struct{ model, mix string }
 
 // ruleSet is the rules that know a mix.
 type ruleSet struct {
-	model             *mig.Model
+	models            []*mig.Model
 	mix               fragmentation.Mix
 	then              []fragmentation.Mix // the mixes that follow, if it drifts
 	migFGD, usedFirst placement.Policy
-	smoothed          *fragmentation.Index // of the mix with a uniform part
+	smoothed          []*fragmentation.Index // of the mix with a uniform part, one for each model
 	selected          func() (selectedRule, error)
 }
 
@@ -56,10 +56,10 @@ type selectedRule struct {
 
 func (l *laboratory) ruleSet(c cell) (ruleSet, error) {
 	return l.rules.get(rulesOf{c.Model, c.Mix}, func() (s ruleSet, err error) {
-		if s.model, err = mig.Lookup(c.Model); err != nil {
+		if s.models, err = modelsOf(c.Model); err != nil {
 			return s, err
 		}
-		if s.mix, s.then, err = mixOf(s.model, c.Mix); err != nil {
+		if s.mix, s.then, err = mixOf(s.models, c.Mix); err != nil {
 			return s, err
 		}
 		value, err := fragmentation.NewMIGFGD(s.mix)
@@ -72,15 +72,19 @@ func (l *laboratory) ruleSet(c cell) (ruleSet, error) {
 		if s.usedFirst, err = placement.UsedFirst(value, 1, placement.SmallestFirst); err != nil {
 			return s, err
 		}
-		states, err := fragmentation.NewStates(s.model)
-		if err != nil {
-			return s, err
-		}
-		if s.smoothed, err = fragmentation.NewIndex(states, s.mix, fragmentation.DefaultIndex()); err != nil {
-			return s, err
+		for _, m := range s.models {
+			states, err := fragmentation.NewStates(m)
+			if err != nil {
+				return s, err
+			}
+			index, err := fragmentation.NewIndex(states, s.mix, fragmentation.DefaultIndex())
+			if err != nil {
+				return s, err
+			}
+			s.smoothed = append(s.smoothed, index)
 		}
 		s.selected = sync.OnceValues(func() (selectedRule, error) { // takes about a second
-			best, err := churn.Select(s.model, s.mix, selectSeed)
+			best, err := churn.Select(s.models[0], s.mix, selectSeed)
 			if err != nil {
 				return selectedRule{}, err
 			}
@@ -104,6 +108,21 @@ func worthBy(x *fragmentation.Index) func(*fragmentation.State) int64 {
 	}
 }
 
+// ofOneModel reports whether a rule is for a fleet of one model: repacking counts
+// its positions, and a table is selected, and says what moving is worth, for one.
+func ofOneModel(rule string) bool {
+	return rule == "repacking" || strings.HasPrefix(rule, "selected") || strings.HasSuffix(rule, movesSuffix)
+}
+
+// fleetOf divides GPUs among models, the first ones taking what is over.
+func fleetOf(models []*mig.Model, gpus int) []churn.Group {
+	var all []churn.Group
+	for i, m := range models {
+		all = append(all, churn.Group{Model: m, GPUs: (gpus + len(models) - 1 - i) / len(models)})
+	}
+	return all
+}
+
 // instances runs requests that come and go.
 func (l *laboratory) instances(ctx context.Context, c cell) (map[string]float64, error) {
 	if err := ctx.Err(); err != nil {
@@ -114,7 +133,7 @@ func (l *laboratory) instances(ctx context.Context, c cell) (map[string]float64,
 		return nil, err
 	}
 	trace, err := churn.NewTrace(churn.Config{
-		Fleet: []churn.Group{{Model: s.model, GPUs: c.GPUs}}, Mix: s.mix, Then: s.then, Phase: driftPhase,
+		Fleet: fleetOf(s.models, c.GPUs), Mix: s.mix, Then: s.then, Phase: driftPhase,
 		Load: c.Load, Heavy: c.Lifetimes == heavyLife, WarmUp: c.WarmUp, Arrivals: c.Arrivals, Seed: uint64(c.Seed),
 	})
 	if err != nil {
@@ -126,7 +145,7 @@ func (l *laboratory) instances(ctx context.Context, c cell) (map[string]float64,
 		r, err := trace.RunRepacking()
 		return instanceFigures(r), err
 	case rule == "learned" && !moving:
-		r, err := runLearned(trace, s.model)
+		r, err := runLearned(trace, s.models)
 		return instanceFigures(r), err
 	}
 	policy, worth, err := s.rule(rule)
@@ -141,7 +160,7 @@ func (l *laboratory) instances(ctx context.Context, c cell) (map[string]float64,
 	if strings.HasSuffix(c.Policy, movesSuffix) {
 		repair.Worth = worth
 	}
-	return repairedInstances(ctx, trace, s.model, policy, repair)
+	return repairedInstances(ctx, trace, fleetOf(s.models, c.GPUs), policy, repair)
 }
 
 // rule returns a rule with what states are worth by it; nil if by nothing.
@@ -159,16 +178,16 @@ func (s *ruleSet) rule(name string) (placement.Policy, func(*fragmentation.State
 		best, err := s.selected()
 		return best.policy, best.worth, err
 	case "learned": // what is learned in the end, if the mix stays
-		p, err := placement.ByIndex(s.smoothed)
-		return p, worthBy(s.smoothed), err
+		p, err := placement.ByIndex(s.smoothed...)
+		return p, worthBy(s.smoothed[0]), err
 	default:
 		return nil, nil, fmt.Errorf("no rule %q for instances", name)
 	}
 }
 
 // runLearned runs the rule that knows nothing of the mix and learns it.
-func runLearned(t *churn.Trace, m *mig.Model) (churn.Result, error) {
-	learner, err := placement.NewIndexLearner([]*mig.Model{m}, fragmentation.DefaultIndex(), 0)
+func runLearned(t *churn.Trace, models []*mig.Model) (churn.Result, error) {
+	learner, err := placement.NewIndexLearner(models, fragmentation.DefaultIndex(), 0)
 	if err != nil {
 		return churn.Result{}, err
 	}
@@ -183,10 +202,14 @@ func runLearned(t *churn.Trace, m *mig.Model) (churn.Result, error) {
 }
 
 // repairedInstances runs a trace on a cluster of nodes of one GPU, with repair.
-func repairedInstances(ctx context.Context, t *churn.Trace, m *mig.Model, p placement.Policy, rule *placement.Repair) (map[string]float64, error) {
+func repairedInstances(ctx context.Context, t *churn.Trace, fleet []churn.Group, p placement.Policy, rule *placement.Repair) (map[string]float64, error) {
 	cfg := replay.Config{Policy: fixed(p), Repair: rule, WarmUp: math.MaxInt64}
-	for i := range t.GPUs() {
-		cfg.Nodes = append(cfg.Nodes, placement.NodeSpec{Name: "gpu-" + strconv.Itoa(i), GPUs: []placement.GPUSpec{{MIG: m}}})
+	for _, g := range fleet {
+		for range g.GPUs {
+			cfg.Nodes = append(cfg.Nodes, placement.NodeSpec{
+				Name: "gpu-" + strconv.Itoa(len(cfg.Nodes)), GPUs: []placement.GPUSpec{{MIG: g.Model}},
+			})
+		}
 	}
 	const lifetime = 1 << 32 // a mean lifetime in ticks
 	for a := range t.Arrivals() {

@@ -2,20 +2,27 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpushare/gpushare/fragmentation"
 	"github.com/gpushare/gpushare/mig"
 )
 
-// mixTable holds the mixes of requests for MIG instances: the weights of those of
-// 7, 4, 3 and 2 compute slices, of one with twice the memory, and of one. The last
-// four are for GPUs that are cut in four.
-var mixTable = [...]struct {
+// mixWeights is a row of the table.
+type mixWeights struct {
 	name                                 string
 	seven, four, three, two, double, one int64
 	quarters                             bool
-}{
+}
+
+// quartersPrefix begins the names of the mixes for GPUs that are cut in four.
+const quartersPrefix = "quarters-"
+
+// mixTable holds the mixes of requests for MIG instances: the weights of those of
+// 7, 4, 3 and 2 compute slices, of one with twice the memory, and of one. The last
+// four are for GPUs that are cut in four.
+var mixTable = [...]mixWeights{
 	{"uniform", 1000, 1000, 1000, 1000, 1000, 1000, false},
 	{"small", 0, 0, 100, 200, 100, 600, false},
 	{"123", 0, 0, 1000, 1000, 0, 1000, false},
@@ -48,44 +55,85 @@ const (
 	driftPhase  = 8
 )
 
-// mixOn reports whether a model has a profile for every request of a mix.
-func mixOn(model, name string) bool {
-	m, err := mig.Lookup(model)
+// A fleet of several models is written with their names joined; each has the same
+// share of the GPUs, in that order.
+const joined = "+"
+
+// modelsOf returns the models of a fleet.
+func modelsOf(fleet string) ([]*mig.Model, error) {
+	var all []*mig.Model
+	for _, name := range strings.Split(fleet, joined) {
+		m, err := mig.Lookup(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(all, m) {
+			return nil, fmt.Errorf("%s stands twice in %s", m, fleet)
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// mixOn reports whether a fleet has a profile for every request of a mix.
+func mixOn(fleet, name string) bool {
+	models, err := modelsOf(fleet)
 	if err != nil {
 		return false
 	}
-	_, _, err = mixOf(m, name)
+	_, _, err = mixOf(models, name)
 	return err == nil
 }
 
-// mixOf returns a mix for a model, and what it drifts to.
-func mixOf(m *mig.Model, name string) (mix fragmentation.Mix, then []fragmentation.Mix, err error) {
+// mixOf returns a mix for a fleet, and what it drifts to. That of several models
+// asks for the profiles of each equally often in sum; a model that is cut in four
+// has the mix for such GPUs there.
+func mixOf(models []*mig.Model, name string) (mix fragmentation.Mix, then []fragmentation.Mix, err error) {
 	plain, drifts := strings.CutPrefix(name, driftPrefix)
-	for i, row := range mixTable {
-		if row.name != plain {
-			continue
-		}
-		if mix, err = mixRow(m, i); err != nil || !drifts {
-			return mix, nil, err
-		}
-		next := i + 1
-		if next == len(mixTable) || mixTable[next].quarters != row.quarters || mixTable[next].name == "random1" {
-			next = firstMix(row.quarters)
-		}
-		other, err := mixRow(m, next)
-		return mix, []fragmentation.Mix{other}, err
+	i := slices.Index(mixNames(), plain)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("no mix %q", name)
 	}
-	return nil, nil, fmt.Errorf("no mix %q", name)
+	if mix, err = mixRows(models, i); err != nil || !drifts {
+		return mix, nil, err
+	}
+	next := i + 1
+	if next == len(mixTable) || mixTable[next].quarters != mixTable[i].quarters || mixTable[next].name == "random1" {
+		next = slices.IndexFunc(mixTable[:], func(r mixWeights) bool { return r.quarters == mixTable[i].quarters })
+	}
+	other, err := mixRows(models, next)
+	return mix, []fragmentation.Mix{other}, err
 }
 
-// firstMix returns the first mix for GPUs that are cut in four, or in more.
-func firstMix(quarters bool) int {
-	for i, row := range mixTable {
-		if row.quarters == quarters {
-			return i
+// mixRows returns a mix of the table for all models of a fleet.
+func mixRows(models []*mig.Model, i int) (fragmentation.Mix, error) {
+	if len(models) == 1 {
+		return mixRow(models[0], i)
+	}
+	var all fragmentation.Mix
+	for _, m := range models {
+		row := i
+		if q := slices.Index(mixNames(), quartersPrefix+mixTable[i].name); q >= 0 && m.ComputeSlices() == 4 {
+			row = q
+		}
+		mix, err := mixRow(m, row)
+		if err != nil {
+			return nil, err
+		}
+		total := int64(0)
+		for _, e := range mix {
+			total += e.Count
+		}
+		for _, e := range mix {
+			e.Count = e.Count * 1_000_000 / total
+			if at := slices.IndexFunc(all, func(o fragmentation.Entry) bool { return o.Shape == e.Shape }); at >= 0 {
+				all[at].Count += e.Count
+			} else {
+				all = append(all, e)
+			}
 		}
 	}
-	return 0
+	return all, nil
 }
 
 func mixRow(m *mig.Model, i int) (fragmentation.Mix, error) {

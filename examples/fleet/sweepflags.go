@@ -31,8 +31,9 @@ Fractions and whole GPUs, with -openb:
   -traces LIST     such as default,cpu250; default the 17 with published results.
                    After a colon, what is done to it: perturbed scales the requests by
                    0.8 to 1.25, eights and small put it on other fleets
-  -policies LIST   any of %s;
-                   default all
+  -policies LIST   any of %s,
+                   which are the default, or fill-seed1 to fill-seed9: fill with other
+                   random sequences
 
 MIG instances that come and go:
   -mixes LIST      any of %s;
@@ -124,7 +125,7 @@ func parseSweep(args []string) (sweepOptions, error) {
 		if o.traces, err = distinctNames("traces", *traces); err != nil {
 			return bad(err)
 		}
-		if o.policies, err = known("policies", *policies, sharePolicies[:]); err != nil {
+		if o.policies, err = known("policies", *policies, knownSharePolicies()); err != nil {
 			return bad(err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gpushare/gpushare/fragmentation"
@@ -25,6 +27,22 @@ var publishedTraces = [...]string{
 // others are compared with first.
 var sharePolicies = [...]string{
 	publishedName, "bestfit", "capped", "fill", "fill-learned", publishedName + repairSuffix, "fill" + repairSuffix,
+}
+
+// Expected fill with other random sequences than its own: fill-seed1 to fill-seed9.
+// They are run when asked for.
+const (
+	seedPrefix = "fill-seed"
+	mostFill   = 9
+)
+
+// knownSharePolicies are all.
+func knownSharePolicies() []string {
+	all := slices.Clone(sharePolicies[:])
+	for seed := range mostFill {
+		all = append(all, seedPrefix+strconv.Itoa(seed+1))
+	}
+	return all
 }
 
 // repairSuffix says that the policy may move one task for a hundred admissions.
@@ -135,11 +153,17 @@ func sharePolicy(cfg *replay.Config, name string, t openbTrace, e *openb.Experim
 		if mixErr != nil {
 			return mixErr
 		}
-		switch name {
-		case "fill":
+		text, sequences := strings.CutPrefix(name, seedPrefix)
+		switch {
+		case name == "fill":
 			v, err = fragmentation.NewFill(mix, fragmentation.FillOptions{})
-		case "capped":
+		case name == "capped":
 			v, err = fragmentation.NewCapped(e.Mix)
+		case sequences:
+			var seed uint64
+			if seed, err = strconv.ParseUint(text, 10, 64); err == nil {
+				v, err = fragmentation.NewFill(mix, fragmentation.FillOptions{Seed: seed})
+			}
 		default:
 			return fmt.Errorf("no policy %q for shares", name)
 		}

@@ -165,6 +165,12 @@ func TestRepairMovesInstances(t *testing.T) {
 	assert.Equal(t, site("b", 4, 0), found.Site, "where the only one that may be moved stands")
 	require.Len(t, found.Moves, 1)
 	assert.Equal(t, "b4", found.Moves[0].Task)
+	plans, err = c.Plans(found.Moves)
+	require.NoError(t, err)
+	engine := placement.NewEngine(c, placement.FirstFit())
+	same, err := engine.Plans(found.Moves)
+	require.NoError(t, err)
+	assert.Equal(t, plans, same)
 }
 
 // TestRepairInstancesOnlySmallerOnes: a 2g does not push out a 2g or a 3g.

@@ -19,6 +19,9 @@ func (e *Engine) Apply(moves []Move) error {
 	return nil
 }
 
+// Plans is Cluster.Plans for the engine's cluster. It is for the writer.
+func (e *Engine) Plans(moves []Move) ([]DevicePlan, error) { return e.cluster.Plans(moves) }
+
 // Repairer returns a Repairer for the engine's cluster, with its policy of now: see
 // Repairer.Use. It is for the writer, and its Apply is the engine's. The error is
 // that of NewRepairer.

@@ -63,6 +63,11 @@ func writePlot(prefix, title string, curves []curve) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return savePicture(prefix, p)
+}
+
+// savePicture writes a picture to name.png and name.svg.
+func savePicture(name string, p *plot.Plot) ([]string, error) {
 	img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
 	p.Draw(inside(draw.New(img)))
 	svg := vgsvg.New(plotWidth, plotHeight)
@@ -74,16 +79,16 @@ func writePlot(prefix, title string, curves []curve) ([]string, error) {
 	}{{".png", vgimg.PngCanvas{Canvas: img}}, {".svg", svg}} {
 		var b bytes.Buffer
 		if _, err := f.picture.WriteTo(&b); err != nil {
-			return nil, fmt.Errorf("-plot %s%s: %w", prefix, f.suffix, err)
+			return nil, fmt.Errorf("-plot %s%s: %w", name, f.suffix, err)
 		}
 		data := b.Bytes()
 		if f.suffix == ".svg" { // where the font is missing, its likes will do
 			data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,sans-serif"))
 		}
-		if err := os.WriteFile(prefix+f.suffix, data, 0o644); err != nil {
+		if err := os.WriteFile(name+f.suffix, data, 0o644); err != nil {
 			return nil, fmt.Errorf("-plot: %w", err)
 		}
-		files = append(files, prefix+f.suffix)
+		files = append(files, name+f.suffix)
 	}
 	return files, nil
 }

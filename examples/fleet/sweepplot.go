@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
-	"io"
 	"math"
-	"os"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // draw writes the pictures and returns their files: one of the shares, and one of
@@ -163,31 +158,4 @@ func (m *marks) addTo(p *plot.Plot, name string, number int) error {
 	p.Add(line, points, bars)
 	p.Legend.Add(name, line)
 	return nil
-}
-
-// savePicture writes a picture to name.png and name.svg.
-func savePicture(name string, p *plot.Plot) ([]string, error) {
-	img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
-	p.Draw(inside(draw.New(img)))
-	svg := vgsvg.New(plotWidth, plotHeight)
-	p.Draw(inside(draw.New(svg)))
-	var files []string
-	for _, f := range []struct {
-		suffix  string
-		picture io.WriterTo
-	}{{".png", vgimg.PngCanvas{Canvas: img}}, {".svg", svg}} {
-		var b bytes.Buffer
-		if _, err := f.picture.WriteTo(&b); err != nil {
-			return nil, fmt.Errorf("-plot %s%s: %w", name, f.suffix, err)
-		}
-		data := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,sans-serif"))
-		if f.suffix == ".png" {
-			data = b.Bytes()
-		}
-		if err := os.WriteFile(name+f.suffix, data, 0o644); err != nil {
-			return nil, fmt.Errorf("-plot: %w", err)
-		}
-		files = append(files, name+f.suffix)
-	}
-	return files, nil
 }

@@ -44,17 +44,6 @@ func Mean(figures []float64) Interval {
 	return Interval{mean, half(squares, len(figures))}
 }
 
-// Difference returns the mean of one figure less another of the same seed.
-// Seeds that stand in one list only do not count.
-func Difference(figures, base []float64) Interval {
-	n := min(len(figures), len(base))
-	differences := make([]float64, n)
-	for i := range n {
-		differences[i] = figures[i] - base[i]
-	}
-	return Mean(differences)
-}
-
 // Change returns by which share of the base a figure differs from it, over
 // paired seeds: -0.2 is a fifth less. It is the change of the sums, so that a
 // seed whose base is next to nothing does not rule the mean, and its interval is

@@ -169,15 +169,53 @@ func (f *Fill) Scale() int64 { return f.scale }
 // eight GPUs costs some microseconds.
 func (f *Fill) Of(s *State) int64 {
 	filled := int64(0)
-	if f.neediest.memory > 0 && f.scarce(s) {
+	switch x, packed := f.tables.lanes.pack(s, f.tables.least); {
+	case f.scarce(s):
 		filled = f.withMemory(s)
-	} else {
+	case packed:
+		filled, _, _ = f.tables.lanes.of(f, x, s.CPU, s.Model)
+	default:
 		filled = f.withoutMemory(s)
 	}
-	if f.keep > 0 && len(s.GPUs) > smallNode && allIdle(s) {
-		filled = min(filled+f.keep, Whole*int64(len(s.GPUs))*f.scale)
+	return f.kept(s, filled)
+}
+
+// kept adds what keeps an idle node.
+func (f *Fill) kept(s *State, filled int64) int64 {
+	if !f.keeps(s) {
+		return filled
 	}
-	return filled
+	return min(filled+f.keep, Whole*int64(len(s.GPUs))*f.scale)
+}
+
+func (f *Fill) keeps(s *State) bool {
+	return f.keep > 0 && len(s.GPUs) > smallNode && allIdle(s)
+}
+
+// Key returns a number for what is left of the GPUs, for a memory of values:
+// states of one key, model and CPU are worth the same. It is false where the GPUs
+// have no such number: more than eight of use, shares that are no multiples of a
+// common unit of at least a 127th of a GPU, or device memory that may run out.
+func (f *Fill) Key(s *State) (key uint64, ok bool) {
+	x, packed := f.tables.lanes.pack(s, f.tables.least)
+	if !packed || f.scarce(s) {
+		return 0, false
+	}
+	if f.keeps(s) {
+		x |= 1 << (laneBits - 1) // free in every lane
+	}
+	return x, true
+}
+
+// Plateau is Of for a state that has a key, with the CPU for which states of this
+// key and model are worth the same: from low up to, not including, high.
+func (f *Fill) Plateau(s *State) (worth, low, high int64) {
+	x, packed := f.tables.lanes.pack(s, f.tables.least)
+	if !packed || f.scarce(s) {
+		return f.Of(s), s.CPU, s.CPU + 1
+	}
+	worth, low, high = f.tables.lanes.of(f, x, s.CPU, s.Model)
+	return f.kept(s, worth), low, high
 }
 
 func allIdle(s *State) bool {

@@ -11,6 +11,9 @@ import (
 // after.
 func (f *Fill) scarce(s *State) bool {
 	n := &f.neediest
+	if n.memory == 0 {
+		return false
+	}
 	for i := range s.GPUs {
 		g := &s.GPUs[i]
 		if g.Milli > 0 && !g.Cut() && less(g.Memory, int64(n.milli), n.memory, g.Milli) {

@@ -25,6 +25,7 @@ type fillTables struct {
 	// others. Nil if no shape names any.
 	byModel  map[string][]uint64
 	anyModel []uint64
+	lanes    fillLanes // where GPUs are few and shares coarse
 }
 
 const roughSteps = 1 << 9
@@ -34,6 +35,7 @@ func newFillTables(f *Fill, mix Mix) fillTables {
 	t.tableCPU(f)
 	t.tableGPU(f)
 	t.tableModels(f, mix)
+	t.tableLanes(f)
 	return t
 }
 

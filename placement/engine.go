@@ -34,7 +34,8 @@ import (
 // nodes and the memory starts anew. Lists of GPUs take at most 16 MiB for each
 // goroutine that decides about MIG instances at the same time. What a value says
 // is kept for at most eight states a node (4,096 on a small fleet, 2^18 on a
-// large one) at 128 bytes. A View that is held keeps the nodes of its time.
+// large one) at 128 bytes, and for expected fill for three times as many ranges of
+// states in the same bytes. A View that is held keeps the nodes of its time.
 //
 // Obtain one from NewEngine: the zero Engine has no cluster.
 type Engine struct {

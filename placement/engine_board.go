@@ -199,10 +199,10 @@ func (b *board) renew(v *View, slot int) {
 		}
 		return
 	}
-	old := at.node
 	at.node = n
 	for i := range n.state.GPUs {
-		if old.state.GPUs[i].Layout != n.state.GPUs[i].Layout {
+		// The classes are in the cache, the state of before mostly is not.
+		if b.list[at.classes[i]].layout != n.state.GPUs[i].Layout {
 			b.change(slot, i, b.class(&n.state, i))
 		}
 	}

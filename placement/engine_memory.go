@@ -90,23 +90,24 @@ func partOf(p Policy, instances bool) Policy {
 }
 
 // number returns a number that no other view has, or only views that answer
-// alike. Numbers are never given twice, so what is remembered of one stays true.
-func (m *memory) number(n *Node, capacity uint8) uint32 {
+// alike; again tells the latter. Numbers are never given to others, so what is
+// remembered of one stays true.
+func (m *memory) number(n *Node, capacity uint8) (id uint32, again bool) {
 	if !m.alike {
 		m.ids++
-		return m.ids
+		return m.ids, false
 	}
 	h := hashState(&n.state, 0)
 	h = mixBits(h + uint64(capacity))
 	if is, found := m.states[h]; found && sameStates(is.node, n) {
-		return is.id
+		return is.id, true
 	}
 	if len(m.states) > 2*m.room {
 		clear(m.states) // later views share no number with these: that costs time only
 	}
 	m.ids++
 	m.states[h] = numbered{n, m.ids}
-	return m.ids
+	return m.ids, false
 }
 
 func sameStates(a, b *Node) bool {

@@ -20,6 +20,7 @@ type posted struct {
 	whole    uint8  // uncut GPUs that nobody uses
 	uncut    bool   // whether there are uncut GPUs
 	most     int16  // most milli-GPU left on one of them
+	again    bool   // whether the number was given before
 }
 
 const unnumbered = 0
@@ -38,7 +39,7 @@ func (m *memory) stand(n *Node) *posted {
 	}
 	s.model = numberOf(&m.models, n.state.Model, func(a, b string) bool { return a == b })
 	s.capacity = numberOf(&m.capacities, n.empty, func(a, b *Node) bool { return a == b || a.state.Equal(&b.state) })
-	s.id = m.number(n, s.capacity)
+	s.id, s.again = m.number(n, s.capacity)
 	for i, v := range m.values {
 		switch {
 		case v == nil:

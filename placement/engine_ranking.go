@@ -10,6 +10,7 @@ import (
 // ranking is the order of the classes of a board for a shape.
 type ranking struct {
 	rater gpuRater
+	kind  *kind               // the last one that asked
 	shape fragmentation.Shape // without CPU and main memory, which are the node's
 	order []uint16            // the classes that take it, the largest score first
 	ends  []int               // by place in the order: the first place of a lower score
@@ -23,14 +24,20 @@ const unfit = 1<<16 - 1
 
 // ranking returns the ranking of a kind of task.
 func (b *board) ranking(k *kind) *ranking {
+	for _, r := range b.rankings {
+		if r.kind == k {
+			return r
+		}
+	}
 	shape := k.task.Shape
 	shape.CPU, shape.Memory = 0, 0
 	for _, r := range b.rankings {
 		if r.shape == shape {
+			r.kind = k
 			return r
 		}
 	}
-	r := &ranking{rater: k.policy.(gpuRater), shape: shape} // a kind that is decided by GPU has one
+	r := &ranking{rater: k.policy.(gpuRater), kind: k, shape: shape} // a kind that is decided by GPU has one
 	for c := range b.list {
 		r.rate(b, uint16(c))
 	}

@@ -278,9 +278,11 @@ func (l *leaf) set(c Choice) {
 func (t *tree) ask(slot int, s *posted, k *kind) {
 	l := &t.leaves[slot]
 	same := &t.alike[s.id&(1<<alikeBits-1)]
-	if like := &t.leaves[*same]; int(*same) != slot && like.id == s.id && like.flags&flagBound == 0 {
-		*l = *like
-		return
+	if s.again { // else there is none to look for, far away in memory
+		if like := &t.leaves[*same]; int(*same) != slot && like.id == s.id && like.flags&flagBound == 0 {
+			*l = *like
+			return
+		}
 	}
 	*same = int32(slot)
 	p, ok := k.policy.(*ValuePolicy)

@@ -18,6 +18,9 @@ type remembered struct {
 	shift  int
 	table  []said
 	models atomic.Pointer[map[string]uint64] // numbers from 1 on
+	// Of a value that is the same for many states; then the table is for the few
+	// states without a key.
+	plateaus *plateaus
 }
 
 // Sizes of the memory: places, of 128 bytes each.
@@ -44,6 +47,10 @@ func newRemembered(v fragmentation.Value, nodes int) *remembered {
 		return r
 	}
 	size := min(max(bits.Len(uint(4*nodes)), leastSaid), mostSaid)
+	if p, ok := v.(plateauValue); ok {
+		r.plateaus = &plateaus{value: p, shift: 64 - size, table: make([]shelf, 1<<size)}
+		size = leastSaid
+	}
 	r.shift = 64 - size
 	r.table = make([]said, 1<<size)
 	return r
@@ -51,11 +58,20 @@ func newRemembered(v fragmentation.Value, nodes int) *remembered {
 
 // Of returns the value of a state.
 func (r *remembered) Of(s *fragmentation.State) int64 {
-	if r.direct || len(s.GPUs) > saidGPUs {
+	if r.direct {
+		return r.Value.Of(s)
+	}
+	model := (*r.models.Load())[s.Model]
+	if r.plateaus != nil && model > 0 {
+		if worth, ok := r.plateaus.of(s, model); ok {
+			return worth
+		}
+	}
+	if model == 0 || len(s.GPUs) > saidGPUs {
 		return r.Value.Of(s)
 	}
 	var key [2 + saidGPUs]uint64
-	h, ok := r.key(s, &key)
+	h, ok := r.key(s, model, &key)
 	if !ok {
 		return r.Value.Of(s)
 	}
@@ -88,12 +104,8 @@ func (r *remembered) Of(s *fragmentation.State) int64 {
 
 // key writes down all that the value looks at, with the GPUs in order, and
 // returns its hash; false if there is no room for it.
-func (r *remembered) key(s *fragmentation.State, key *[2 + saidGPUs]uint64) (uint64, bool) {
+func (r *remembered) key(s *fragmentation.State, model uint64, key *[2 + saidGPUs]uint64) (uint64, bool) {
 	// Amounts of a node are at most mostAmount, 40 bits; none is negative.
-	model := (*r.models.Load())[s.Model]
-	if model == 0 {
-		return 0, false
-	}
 	key[0] = uint64(s.CPU)<<8 | uint64(len(s.GPUs)+1)
 	key[1] = model << 48
 	if !r.blind {

@@ -16,6 +16,7 @@ stay; one that fits nowhere is dropped.
 Usage:
   fleet [flags]
   fleet sweep [flags]   many runs, kept in a file; "fleet sweep -h" says more
+  fleet growth [flags]  how long decisions take; "fleet growth -h" says more
 
 Without -nodes and -tasks it takes a fleet and a workload that are built in: nodes
 that serve fractions of GPUs and whole ones, with task shapes drawn from a public

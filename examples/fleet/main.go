@@ -12,6 +12,10 @@
 //
 //	fleet sweep -openb DIR -plot sweep
 //
+// fleet growth measures how long decisions take on fleets of 1,000 to 100,000 GPUs.
+//
+//	fleet growth -plot growth
+//
 // Its exit status is 0 when done, 1 when the books of the scheduler and the
 // devices disagree, and 2 for bad usage or input; the error then goes to
 // standard error. Interrupted, it ends with 130.
@@ -40,6 +44,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "sweep" {
 		return sweep(ctx, args[1:], stdout, stderr)
+	}
+	if len(args) > 0 && args[0] == "growth" {
+		return growth(ctx, args[1:], stdout, stderr)
 	}
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -62,7 +62,7 @@ const joined = "+"
 // modelsOf returns the models of a fleet.
 func modelsOf(fleet string) ([]*mig.Model, error) {
 	var all []*mig.Model
-	for _, name := range strings.Split(fleet, joined) {
+	for name := range strings.SplitSeq(fleet, joined) {
 		m, err := mig.Lookup(name)
 		if err != nil {
 			return nil, err

@@ -101,7 +101,7 @@ func (s *sweepSummary) writeMarkdown(w io.Writer) {
 }
 
 // distinct lists what rows have, in order of appearance.
-func distinct[T comparable](rows []sweepRow, of func(sweepRow) T) []T {
+func distinct[R any, T comparable](rows []R, of func(R) T) []T {
 	var all []T
 	for _, r := range rows {
 		if x := of(r); !slices.Contains(all, x) {

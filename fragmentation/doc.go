@@ -86,10 +86,10 @@
 // all:
 //
 //	                               64 GPUs       512 GPUs     decision   all GPUs
-//	MIGFGD                       -18, -17 %     -32, -30 %     0.6 µs     150 µs
-//	MIGFGD, used GPUs first      -18, -19 %     -37, -37 %     0.6 µs     150 µs
-//	Index, learned: the default  -16, -18 %     -34, -35 %     0.5 µs      25 µs
-//	Index, selected for the mix  -23, -23 %     -44, -44 %     0.5 µs      25 µs
+//	MIGFGD                       -18, -17 %     -33, -31 %     0.6 µs     150 µs
+//	MIGFGD, used GPUs first      -17, -18 %     -37, -37 %     0.6 µs     150 µs
+//	Index, learned: the default  -16, -18 %     -35, -36 %     0.5 µs      25 µs
+//	Index, selected for the mix  -22, -23 %     -45, -45 %     0.5 µs      25 µs
 //
 // When to take them, and when not:
 //

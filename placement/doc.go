@@ -78,9 +78,9 @@
 // gain by a value; [Cluster.Apply] carries them out, and [Cluster.Plans] says what
 // they mean for GPUs in MIG mode. With at most one task moved for a hundred that are
 // placed, published FGD leaves 4.26 % of the GPU instead of 4.61 on the default trace
-// and 5.43 instead of 6.59 on cpu250. MIG instances by a selected index: on 64 GPUs 23 %
-// fewer requests and 27 % fewer slices rejected than by first fit, instead of 22 and 23
-// (three seeds). A good rule needs it less.
+// and 5.43 instead of 6.59 on cpu250. MIG instances by a selected index: on 64 GPUs 24 %
+// fewer requests and 27 % fewer slices rejected than by first fit, instead of 22 and 23.
+// A good rule needs it less. docs/measured.md has all figures with their intervals.
 //
 // # Concurrency and cost
 //

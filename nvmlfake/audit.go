@@ -1,6 +1,7 @@
 package nvmlfake
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,6 +41,9 @@ func (g *gpuState) audit(uuids map[string]bool, names map[int]string) error {
 	if err := g.auditHolders(names); err != nil {
 		return err
 	}
+	if err := (place{gpu: g}).auditVGPU(); err != nil {
+		return err
+	}
 	last, indices, live := -1, map[int]bool{}, uint64(0)
 	for _, gi := range g.instances {
 		if gi.gone || gi.gpu != g {
@@ -49,7 +53,7 @@ func (g *gpuState) audit(uuids map[string]bool, names map[int]string) error {
 			return fmt.Errorf("GPU instance %d is listed after %d", gi.id, last)
 		}
 		last = gi.id
-		if err := gi.audit(); err != nil {
+		if err := cmp.Or(gi.audit(), place{gpu: g, gi: gi}.auditVGPU()); err != nil {
 			return fmt.Errorf("GPU instance %d: %w", gi.id, err)
 		}
 		for _, ci := range gi.instances {
@@ -108,6 +112,9 @@ func (g *gpuState) auditHolders(names map[int]string) error {
 				return fmt.Errorf("holder %s stands there twice or is %s too", h, name)
 			}
 			names[h.PID], pids[h.PID] = h.Name, true
+			if h.VGPU && !h.Hidden {
+				return fmt.Errorf("vGPU %s is not hidden", h)
+			}
 			used += h.MemoryMiB
 		}
 	}

@@ -31,6 +31,9 @@ type GPU struct {
 	// a device, and Model may be empty or one of its product names.
 	Table *mig.Model
 	MIG   bool // MIG mode is enabled, current and pending
+	// VGPUHost says that the driver is that of a vGPU host: only there is a vGPU
+	// scheduler, and only there does Server.RunVGPU start something.
+	VGPUHost bool
 }
 
 // New returns a server with the given GPUs, without instances. The library is
@@ -75,6 +78,7 @@ func (s *Server) newGPU(index int, cfg GPU) (*gpuState, error) {
 		offers:  map[string][]mig.ComputeProfile{},
 		uuid:    gpuUUID(s.seed, index),
 		current: cfg.MIG, pending: cfg.MIG, layout: model.Empty(),
+		vgpuHost: cfg.VGPUHost,
 	}
 	for _, c := range g.spec.ComputeProfiles {
 		g.offers[c.GPUInstance] = append(g.offers[c.GPUInstance], c)

@@ -44,6 +44,10 @@
 //     with and without placement, lists, look-ups, destruction
 //   - compute instances, the same
 //   - MIG devices: by index and UUID (both forms), attributes, memory, ids
+//   - on a vGPU host ([GPU].VGPUHost): the schedulers of vGPUs, on a GPU and, for
+//     GB20x, in a GPU instance: state, capabilities and log in both versions of the
+//     calls, with their different unions; vGPUs that run ([Server.RunVGPU]), during
+//     which nothing can be set; entries of the log ([Server.LogVGPU])
 //
 // Tables come from package mig, or are given ([GPU]). Where a table has a gap the
 // fake has a figure that [Synthetic] names; without placements there is no GPU.
@@ -65,12 +69,23 @@
 // does not keep its compute instances; that a process in two MIG devices is
 // listed twice by the GPU.
 //
+// Derived of vGPUs: the code for a number that a scheduler does not take
+// (ERROR_INVALID_ARGUMENT; the registry key's value is moved to the bound
+// instead); that averaging factor and slice are 0 while no vGPU runs, and under
+// best effort; that the ARR mode is read as it was set; that reading a log takes
+// no entry away; that a reset forgets the scheduler; that there are no
+// capabilities with MIG on; which encoders have schedulers, and that they take
+// best effort only (else ERROR_NOT_SUPPORTED); that the calls on a GPU instance
+// without a field for the engine mean graphics; that before GB20x one vGPU runs
+// in a GPU instance. That nothing can be set while a vGPU runs is documented,
+// with ERROR_NOT_SUPPORTED.
+//
 // # What is not modelled
 //
 // All other methods exist, change nothing, answer ERROR_NOT_SUPPORTED and are
-// listed by [Server.Unmodelled]; none panics. Utilisation, events, topology and
-// vGPU are among them. Processes all compute: there are no graphics and no MPS
-// clients.
+// listed by [Server.Unmodelled]; none panics. Utilisation, events, topology and,
+// but for the schedulers, vGPU are among them. Processes all compute: there are no
+// graphics and no MPS clients.
 //
 // Seventeen methods cannot be faked, since their result is a struct of the
 // binding that calls the real library: on the library and on a device

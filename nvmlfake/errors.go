@@ -15,6 +15,9 @@ var (
 	ErrNoInstance = errors.New("no such instance")
 	// ErrBadHolder says that a holder is not one that can be.
 	ErrBadHolder = errors.New("bad holder")
+	// ErrNoScheduler says that there is no vGPU scheduler of that engine in that
+	// place.
+	ErrNoScheduler = errors.New("no such vGPU scheduler")
 	// ErrHeld says that a GPU is in use.
 	ErrHeld = errors.New("in use")
 	// ErrBadSnapshot says that a snapshot is not one that a server can have.

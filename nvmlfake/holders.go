@@ -16,6 +16,8 @@ type Holder struct {
 	// handle, a persistence daemon, a kernel module (without PID). The GPU is in
 	// use all the same.
 	Hidden bool `json:"hidden,omitempty"`
+	// VGPU is a running vGPU: hidden, on a GPU without MIG or in a GPU instance.
+	VGPU bool `json:"vgpu,omitempty"`
 }
 
 // String returns the form "train (pid 4242)", or "nvidia_drm (hidden)".
@@ -29,6 +31,9 @@ func (h Holder) String() string {
 			text += ", "
 		}
 		text += "hidden"
+	}
+	if h.VGPU {
+		text += ", vGPU"
 	}
 	return text + ")"
 }
@@ -166,6 +171,10 @@ func (s *Server) admit(at place, h Holder) error {
 		return refuse("process id %d", h.PID)
 	case h.MemoryMiB < 0:
 		return refuse("%d MiB", h.MemoryMiB)
+	case h.VGPU && !h.Hidden:
+		return refuse("a vGPU is hidden")
+	case h.VGPU && at.vgpuRefusal(1) != "":
+		return refuse("%s", at.vgpuRefusal(1))
 	case !h.Hidden && at.gi == nil && at.gpu.current:
 		return refuse("it needs a compute instance, since MIG is on")
 	case !h.Hidden && at.gi != nil && at.ci == nil:

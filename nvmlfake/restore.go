@@ -46,7 +46,7 @@ type restorer struct {
 
 func (r *restorer) gpu(index int, gs GPUSnapshot) error {
 	name := cmp.Or(gs.Product, gs.Model)
-	g, err := r.s.newGPU(index, GPU{Model: gs.Model, Table: gs.Table, MIG: gs.MIG})
+	g, err := r.s.newGPU(index, GPU{Model: gs.Model, Table: gs.Table, MIG: gs.MIG, VGPUHost: gs.VGPUHost})
 	if err != nil {
 		return fmt.Errorf(".model: %w", err)
 	}
@@ -71,6 +71,9 @@ func (r *restorer) gpu(index int, gs GPUSnapshot) error {
 		return fmt.Errorf(".instances: there are %d though MIG is off", len(gs.Instances))
 	}
 	if err := r.holders(place{gpu: g}, gs.Holders); err != nil {
+		return err
+	}
+	if err := (place{gpu: g}).restoreScheduler(gs.VGPUScheduler); err != nil {
 		return err
 	}
 	var open []*ciState // without an index of their MIG device
@@ -116,6 +119,19 @@ func (r *restorer) holders(at place, list []Holder) error {
 	return nil
 }
 
+// restoreScheduler gives a GPU, or a GPU instance, its vGPU scheduler.
+func (p place) restoreScheduler(from *VGPUSnapshot) error {
+	if from == nil {
+		return nil
+	}
+	s := scheduler{from.Policy, from.ARR, from.Factor, from.Frequency, from.Timeslice}
+	p.vgpu().graphics = s
+	if err := p.auditVGPU(); err != nil || s == (scheduler{}) {
+		return fmt.Errorf(".vgpuScheduler: %+v cannot be", *from)
+	}
+	return nil
+}
+
 // instance adds a GPU instance and returns those of its compute instances whose
 // MIG device has no index yet.
 func (r *restorer) instance(g *gpuState, is InstanceSnapshot) ([]*ciState, error) {
@@ -136,6 +152,9 @@ func (r *restorer) instance(g *gpuState, is InstanceSnapshot) ([]*ciState, error
 		slices.SortFunc(g.instances, func(a, b *giState) int { return cmp.Compare(a.id, b.id) })
 	}
 	if err := r.holders(place{gpu: g, gi: gi}, is.Holders); err != nil {
+		return nil, err
+	}
+	if err := (place{gpu: g, gi: gi}).restoreScheduler(is.VGPUScheduler); err != nil {
 		return nil, err
 	}
 	list := is.Compute

@@ -33,8 +33,9 @@ type Call struct {
 // including the count of initialisations, as the clients in one process do.
 func (s *Server) NVML() nvml.Interface { return libraryHandle{libraryBase{s}} }
 
-// Reset resets a GPU: its instances are gone, with all handles to them, and the
-// pending MIG mode becomes the current one. While somebody holds the GPU nothing
+// Reset resets a GPU: its instances are gone, with all handles to them, the
+// pending MIG mode becomes the current one, and the vGPU scheduler is the default
+// again. While somebody holds the GPU nothing
 // happens: the error is then a *HeldError, which is an ErrHeld. It wraps ErrNoGPU
 // if there is no such GPU.
 func (s *Server) Reset(gpu int) error {
@@ -49,6 +50,7 @@ func (s *Server) Reset(gpu int) error {
 	}
 	g.destroyAll()
 	g.current = g.pending
+	g.vgpu = vgpuState{}
 	return nil
 }
 
@@ -66,6 +68,7 @@ func (s *Server) Reboot() {
 	for _, g := range s.gpus {
 		g.destroyAll()
 		g.holders = nil
+		g.vgpu = vgpuState{}
 		g.pending = g.pending && g.spec.ModeNeedsReset
 		g.current = g.pending
 	}
@@ -100,9 +103,11 @@ func (s *Server) String() string {
 	for _, g := range s.gpus {
 		fmt.Fprintf(&b, "GPU %d %s MIG %s (pending %s)\n", g.index, g.model, onOff(g.current), onOff(g.pending))
 		g.holders.draw(&b, "  ")
+		g.vgpu.draw(&b, "  ")
 		for _, gi := range g.instances {
 			fmt.Fprintf(&b, "  GI %d %s@%d\n", gi.id, gi.profile.Name, gi.start)
 			gi.holders.draw(&b, "    ")
+			gi.vgpu.draw(&b, "    ")
 			for _, ci := range gi.instances {
 				fmt.Fprintf(&b, "    CI %d %s@%d device %d %s\n", ci.id, ci.profile.Name, ci.start, ci.index, ci.uuid)
 				ci.holders.draw(&b, "      ")

@@ -40,6 +40,9 @@ type GPUSnapshot struct {
 	Created   uint64             `json:"created,omitempty"`
 	Instances []InstanceSnapshot `json:"instances,omitempty"`
 	Holders   []Holder           `json:"holders,omitempty"` // of the whole GPU
+	VGPUHost  bool               `json:"vgpuHost,omitempty"`
+	// VGPUScheduler is that of the GPU without MIG. Absent: best effort.
+	VGPUScheduler *VGPUSnapshot `json:"vgpuScheduler,omitempty"`
 
 	// Table is the model where it is not one that mig.Lookup finds. JSON does not
 	// carry it: fill it in again after reading.
@@ -54,6 +57,8 @@ type InstanceSnapshot struct {
 	// Compute is what stands in it. Absent, or null: one of full size.
 	Compute []ComputeSnapshot `json:"computeInstances"`
 	Holders []Holder          `json:"holders,omitempty"` // hidden ones
+	// VGPUScheduler is that of the GPU instance. Absent: best effort.
+	VGPUScheduler *VGPUSnapshot `json:"vgpuScheduler,omitempty"`
 }
 
 // ComputeSnapshot is a compute instance and its MIG device.
@@ -70,9 +75,27 @@ type ComputeSnapshot struct {
 	Holders []Holder `json:"holders,omitempty"`
 }
 
+// VGPUSnapshot is a vGPU scheduler of the graphics engine that is not best
+// effort, by NVML's numbers; 0 is the default in each field but the first.
+type VGPUSnapshot struct {
+	Policy    uint32 `json:"policy"`              // nvml.VGPU_SCHEDULER_POLICY_EQUAL_SHARE or _FIXED_SHARE
+	ARR       uint32 `json:"arr,omitempty"`       // nvml.VGPU_SCHEDULER_ARR_DEFAULT, _DISABLE or _ENABLE
+	Factor    uint32 `json:"factor,omitempty"`    // averaging factor, unless ARR is disabled
+	Frequency uint32 `json:"frequency,omitempty"` // Hz, unless ARR is disabled
+	Timeslice uint32 `json:"timeslice,omitempty"` // ns, where ARR is disabled
+}
+
+func (v vgpuState) snapshot() *VGPUSnapshot {
+	if v.graphics == (scheduler{}) {
+		return nil
+	}
+	s := v.graphics
+	return &VGPUSnapshot{Policy: s.policy, ARR: s.arr, Factor: s.factor, Frequency: s.frequency, Timeslice: s.timeslice}
+}
+
 // Snapshot returns the machine as it is. Initialisations of the library, the
-// record of calls that are not modelled and handles are no part of it. The
-// result is the caller's.
+// record of calls that are not modelled, the logs of vGPU schedulers and handles
+// are no part of it. The result is the caller's.
 func (s *Server) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,12 +105,14 @@ func (s *Server) Snapshot() Snapshot {
 		gs := GPUSnapshot{
 			Model: g.model.Key(), Product: g.product, UUID: g.uuid, MIG: g.current, PendingMIG: &pending,
 			Created: g.created, Holders: g.holders.plain(), Table: g.table,
+			VGPUHost: g.vgpuHost, VGPUScheduler: g.vgpu.snapshot(),
 		}
 		for _, gi := range g.instances {
 			id := gi.id
 			is := InstanceSnapshot{
 				Profile: gi.profile.Name, Start: gi.start, ID: &id,
 				Compute: []ComputeSnapshot{}, Holders: gi.holders.plain(),
+				VGPUScheduler: gi.vgpu.snapshot(),
 			}
 			for _, ci := range gi.instances {
 				index, id, device := ci.profile.Index, ci.id, ci.index

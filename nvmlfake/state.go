@@ -27,6 +27,9 @@ type gpuState struct {
 
 	holders holders // of the whole GPU
 
+	vgpuHost bool
+	vgpu     vgpuState // of the GPU without MIG
+
 	lastSeen map[int]*ciState // by MIG device index, gone or not
 }
 
@@ -39,6 +42,7 @@ type giState struct {
 	start     int
 	instances []*ciState // by id
 	holders   holders
+	vgpu      vgpuState
 	gone      bool
 }
 

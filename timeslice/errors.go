@@ -1,0 +1,18 @@
+package timeslice
+
+import "errors"
+
+// Conditions that callers branch on. The errors of this package wrap them.
+var (
+	// ErrInput: what the caller gave is malformed or contradicts itself.
+	ErrInput = errors.New("malformed input")
+
+	ErrNotEnough    = errors.New("not enough replicas available")
+	ErrSameGPU      = errors.New("replicas of one GPU")
+	ErrOnlyOne      = errors.New("more than one replica asked for")
+	ErrMemory       = errors.New("memory does not suffice")
+	ErrNotSupported = errors.New("not supported by the GPU or its driver")
+	ErrNoPermission = errors.New("no permission")
+	ErrNoDevice     = errors.New("no such GPU")
+	ErrUnknownLevel = errors.New("time-slice level not known")
+)

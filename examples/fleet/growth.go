@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/gpushare/gpushare/examples/internal/command"
+	"github.com/gpushare/gpushare/examples/internal/picture"
 	"github.com/gpushare/gpushare/examples/internal/progress"
 )
 
@@ -103,7 +104,7 @@ func parseGrowth(args []string) (growthOptions, error) {
 
 // run measures and reports.
 func (o *growthOptions) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if err := canPlot(o.plot); err != nil {
+	if err := picture.Ready(o.plot); err != nil {
 		return err
 	}
 	rules, err := growthRules()
@@ -129,7 +130,7 @@ func (o *growthOptions) run(ctx context.Context, stdout, stderr io.Writer) error
 		if err != nil {
 			return err
 		}
-		if r.Pictures, err = savePicture(o.plot, p); err != nil {
+		if r.Pictures, err = save(o.plot, p); err != nil {
 			return err
 		}
 	}

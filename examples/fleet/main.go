@@ -31,6 +31,7 @@ import (
 	"slices"
 
 	"github.com/gpushare/gpushare/examples/internal/command"
+	"github.com/gpushare/gpushare/examples/internal/picture"
 	"github.com/gpushare/gpushare/examples/internal/progress"
 )
 
@@ -74,7 +75,7 @@ func work(ctx context.Context, o options, stderr io.Writer) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := canPlot(o.plot); err != nil {
+	if err := picture.Ready(o.plot); err != nil {
 		return nil, err
 	}
 	bar := progress.New(stderr, "fleet", 100*len(o.policies)*len(o.seeds))

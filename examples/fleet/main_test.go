@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gpushare/gpushare/examples/internal/command"
+	"github.com/gpushare/gpushare/examples/internal/picture"
 )
 
 // The exit statuses.
@@ -122,7 +123,7 @@ func TestText(t *testing.T) {
 	require.NoError(t, err)
 	img, err := png.Decode(bytes.NewReader(data))
 	require.NoError(t, err)
-	assert.Equal(t, 8*plotDPI, img.Bounds().Dx())
+	assert.Equal(t, 8*picture.DPI, img.Bounds().Dx())
 	svg, err := os.ReadFile(prefix + ".svg")
 	require.NoError(t, err)
 	for dec := xml.NewDecoder(bytes.NewReader(svg)); ; {

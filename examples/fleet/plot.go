@@ -1,22 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"image/color"
-	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/gpushare/gpushare/examples/internal/picture"
 )
 
 // curve is what a policy had allocated as tasks arrived, in % of the fleet.
@@ -28,34 +24,6 @@ type curve struct {
 // last returns the final share allocated.
 func (c curve) last() float64 { return c.points[len(c.points)-1].Y }
 
-// The size of the picture.
-const (
-	plotWidth  = 8 * vg.Inch
-	plotHeight = 4.5 * vg.Inch
-	plotDPI    = 144 // of the PNG
-)
-
-// canPlot returns an error if the directory of the picture is not there, so that
-// nobody waits for a picture that cannot be written.
-func canPlot(prefix string) error {
-	if prefix == "" {
-		return nil
-	}
-	dir, name := filepath.Split(prefix)
-	if name == "" || name == "." || name == ".." {
-		return fmt.Errorf("-plot %q: names a directory, not the beginning of a file's name", prefix)
-	}
-	dir = filepath.Clean(dir)
-	info, err := os.Stat(dir)
-	if err != nil {
-		return fmt.Errorf("-plot %q: %w", prefix, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("-plot %q: %s is not a directory", prefix, dir)
-	}
-	return nil
-}
-
 // writePlot writes the picture to prefix.png and prefix.svg and returns the
 // names of the files.
 func writePlot(prefix, title string, curves []curve) ([]string, error) {
@@ -63,55 +31,17 @@ func writePlot(prefix, title string, curves []curve) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return savePicture(prefix, p)
+	return save(prefix, p)
 }
 
-// savePicture writes a picture to name.png and name.svg.
-func savePicture(name string, p *plot.Plot) ([]string, error) {
-	img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
-	p.Draw(inside(draw.New(img)))
-	svg := vgsvg.New(plotWidth, plotHeight)
-	p.Draw(inside(draw.New(svg)))
-	var files []string
-	for _, f := range []struct {
-		suffix  string
-		picture io.WriterTo
-	}{{".png", vgimg.PngCanvas{Canvas: img}}, {".svg", svg}} {
-		var b bytes.Buffer
-		if _, err := f.picture.WriteTo(&b); err != nil {
-			return nil, fmt.Errorf("-plot %s%s: %w", name, f.suffix, err)
-		}
-		data := b.Bytes()
-		if f.suffix == ".svg" { // where the font is missing, its likes will do
-			data = bytes.ReplaceAll(data, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,sans-serif"))
-		}
-		if err := os.WriteFile(name+f.suffix, data, 0o644); err != nil {
-			return nil, fmt.Errorf("-plot: %w", err)
-		}
-		files = append(files, name+f.suffix)
-	}
-	return files, nil
-}
-
-// inside leaves a margin.
-func inside(c draw.Canvas) draw.Canvas {
-	const margin = 8
-	return draw.Crop(c, margin, -margin, margin, -margin)
+// save writes a picture to name.png and name.svg.
+func save(name string, p *plot.Plot) ([]string, error) {
+	return picture.Save(name, 8*vg.Inch, picture.Panel{Plot: p, Height: 4.5 * vg.Inch})
 }
 
 // newPlot draws the part of the plane where the policies part.
 func newPlot(title string, curves []curve) (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text = title
-	p.Title.TextStyle.Font = sans(13)
-	p.Title.Padding = 8
-	p.X.Label.Text = "GPU asked for so far, % of the fleet"
-	p.Y.Label.Text = "GPU allocated, % of the fleet"
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.TextStyle.Font = sans(11)
-		a.Tick.Label.Font = sans(10)
-		a.Label.Padding = 4
-	}
+	p := picture.New(title, "GPU asked for so far, % of the fleet", "GPU allocated, % of the fleet")
 	least, most, end := math.Inf(1), 0.0, 0.0
 	for _, c := range curves {
 		least, most = min(least, c.last()), max(most, c.last())
@@ -125,9 +55,7 @@ func newPlot(title string, curves []curve) (*plot.Plot, error) {
 	top := min(100, max(most+1, 5*math.Ceil(most/5)))
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks(end), ticks(top)
 
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe6}, color.Gray{0xe6}
-	p.Add(grid)
+	p.Add(picture.Grid())
 	all, err := plotter.NewLine(plotter.XYs{{X: from, Y: from}, {X: top, Y: top}})
 	if err != nil {
 		return nil, err
@@ -138,7 +66,7 @@ func newPlot(title string, curves []curve) (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	note.TextStyle[0].Font = sans(9)
+	note.TextStyle[0].Font = picture.Sans(9)
 	note.TextStyle[0].Color = color.Gray{0x88}
 	note.TextStyle[0].XAlign, note.TextStyle[0].YAlign = draw.XRight, draw.YCenter
 	note.Offset = vg.Point{X: -8}

@@ -81,11 +81,3 @@ func TestPlotRanges(t *testing.T) {
 		})
 	}
 }
-
-func TestCanPlot(t *testing.T) {
-	t.Parallel()
-	require.NoError(t, canPlot(""))
-	require.NoError(t, canPlot("fleet"))
-	file := write(t, "file", "")
-	require.ErrorContains(t, canPlot(file+"/fleet"), "not a directory")
-}

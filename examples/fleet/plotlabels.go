@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/gpushare/gpushare/examples/internal/picture"
 )
 
 // endLabels names each line at its end, right of the plane, in place of a
@@ -38,7 +40,7 @@ func (e endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, l := range all {
 		s := styleOf(l.name)
 		text := p.X.Tick.Label
-		text.Font = sans(10.5)
+		text.Font = picture.Sans(10.5)
 		text.XAlign, text.YAlign = draw.XLeft, draw.YCenter
 		if s.width > 2 {
 			text.Font.Weight = xfont.WeightBold

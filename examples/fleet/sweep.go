@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gpushare/gpushare/examples/internal/command"
+	"github.com/gpushare/gpushare/examples/internal/picture"
 	"github.com/gpushare/gpushare/examples/internal/progress"
 )
 
@@ -38,7 +39,7 @@ func sweep(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // run runs what is not finished yet and sums up.
 func (o *sweepOptions) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	if err := canPlot(o.plot); err != nil {
+	if err := picture.Ready(o.plot); err != nil {
 		return err
 	}
 	file, err := openResults(o.out)

@@ -9,14 +9,16 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/gpushare/gpushare/examples/internal/picture"
 )
 
 // draw writes the pictures and returns their files: one of the shares, and one of
 // the instances for each number of GPUs.
 func (s *sweepSummary) draw(prefix string) ([]string, error) {
 	var files []string
-	save := func(name string, p *plot.Plot) error {
-		written, err := savePicture(prefix+name, p)
+	add := func(name string, p *plot.Plot) error {
+		written, err := save(prefix+name, p)
 		files = append(files, written...)
 		return err
 	}
@@ -25,7 +27,7 @@ func (s *sweepSummary) draw(prefix string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := save("-shares", p); err != nil {
+		if err := add("-shares", p); err != nil {
 			return nil, err
 		}
 	}
@@ -35,7 +37,7 @@ func (s *sweepSummary) draw(prefix string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := save(fmt.Sprintf("-instances-%d", gpus), p); err != nil {
+		if err := add(fmt.Sprintf("-instances-%d", gpus), p); err != nil {
 			return nil, err
 		}
 	}
@@ -98,19 +100,8 @@ func instancesPlot(rows []sweepRow, gpus int) (*plot.Plot, error) {
 }
 
 func newSweepPlot(title, x, y string) *plot.Plot {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
-	p.Title.TextStyle.Font = sans(13)
-	p.Title.Padding = 8
-	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Label.TextStyle.Font = sans(11)
-		a.Tick.Label.Font = sans(10)
-		a.Label.Padding = 4
-	}
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe6}, color.Gray{0xe6}
-	p.Add(grid)
-	p.Legend.TextStyle.Font = sans(9)
+	p := picture.New(title, x, y)
+	p.Add(picture.Grid())
 	p.Legend.Top, p.Legend.Left = true, true
 	return p
 }
@@ -132,8 +123,8 @@ func (m *marks) add(x float64, i interval) {
 
 // sweepStyles tell lines apart; after the last the first comes again, dashed.
 var sweepStyles = [...]color.RGBA{
-	rgb(0x00, 0x00, 0x00), rgb(0x00, 0x72, 0xb2), rgb(0x00, 0x9e, 0x73), rgb(0xd5, 0x5e, 0x00),
-	rgb(0xcc, 0x79, 0xa7), rgb(0x56, 0xb4, 0xe9), rgb(0xb8, 0x86, 0x00), rgb(0x77, 0x77, 0x77),
+	picture.RGB(0x00, 0x00, 0x00), picture.RGB(0x00, 0x72, 0xb2), picture.RGB(0x00, 0x9e, 0x73), picture.RGB(0xd5, 0x5e, 0x00),
+	picture.RGB(0xcc, 0x79, 0xa7), picture.RGB(0x56, 0xb4, 0xe9), picture.RGB(0xb8, 0x86, 0x00), picture.RGB(0x77, 0x77, 0x77),
 }
 
 // addTo adds the line of a policy, by its number in the picture.

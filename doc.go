@@ -8,7 +8,8 @@
 // Here the hardware's cuts are plain Go values, so that a choice can be judged
 // by what it makes impossible.
 //
-//	programs     examples/fleet, examples/migplan, examples/migctl, examples/openb
+//	programs     examples/fleet, examples/migplan, examples/migctl, examples/openb,
+//	                │        examples/mpsctl, examples/timeslice
 //	                │
 //	                ▼
 //	experiments  placement/replay/openb ─► placement/replay    placement/churn
@@ -20,6 +21,10 @@
 //	cuts               mig/names, mig/fleet, mig/plan, mig/parted ─────────────┤
 //	                                            ▲                              │
 //	devices                  go-nvml ◄─ mig/device, nvmlfake ──────────────────┘
+//
+//	other ways   mps ◄─ mps/mpsfake      timeslice ◄─ timeslice/pluginconfig
+//	to share                             timeslice ◄─ timeslice/device ─► go-nvml
+//	                                     timeslice/governor
 //
 // An arrow reads "may import", along with all that lies further on; programs
 // import what they need. Nothing knows what stands on it, so each package can be
@@ -46,6 +51,15 @@
 //     another layout, with the fewest victims, and what that costs.
 //   - [github.com/gpushare/gpushare/mig/device]: the MIG instances of a live GPU
 //     read through NVML, and plans carried out on it as transactions.
+//   - [github.com/gpushare/gpushare/mps]: the control daemon of MPS commanded, and the
+//     arithmetic of its shares; [github.com/gpushare/gpushare/mps/mpsfake] is a daemon
+//     to test against.
+//   - [github.com/gpushare/gpushare/timeslice]: sharing in time. Replicas, slice
+//     levels, vGPU schedulers, who runs when;
+//     [github.com/gpushare/gpushare/timeslice/pluginconfig] says what a sharing config
+//     of the device plugin really does,
+//     [github.com/gpushare/gpushare/timeslice/device] sets vGPU schedulers, and
+//     [github.com/gpushare/gpushare/timeslice/governor] says when a launch may go.
 //   - [github.com/gpushare/gpushare/nvmlfake]: GPUs in memory behind go-nvml's
 //     interfaces, which refuse what hardware refuses;
 //     [github.com/gpushare/gpushare/nvmlfake/fault] makes any of them fail.
@@ -64,6 +78,6 @@
 // Two halves of two GPUs are not a GPU, and seven free memory slices of eight
 // take no 4g.20gb if the first is the one that is taken.
 //
-// Only mig/device and nvmlfake need cgo, since go-nvml does; neither needs a GPU
-// or a driver to be built or tested. All else is pure Go for any system.
+// Only mig/device, timeslice/device and nvmlfake need cgo, since go-nvml does; none
+// needs a GPU or a driver to be built or tested. All else is pure Go for any system.
 package gpushare

@@ -93,12 +93,15 @@ func (e *Engine) publish(name string) {
 		e.reset()
 		return
 	}
-	var s *posted
+	var s, before *posted
 	if node != nil {
 		s = v.memory.stand(node)
 	}
+	if known {
+		before = v.nodes.at(slot)
+	}
 	next.nodes = v.nodes.with(slot, s)
-	next.tail = v.tail.add(next.version, slot)
+	next.tail = v.tail.add(next.version, slotChange{int32(slot), cutAnew(before, s)})
 	next.version++
 	v.memory.oldest = v.memory.oldest.cut(next.version, int64(v.memory.room))
 	e.view.Store(&next)

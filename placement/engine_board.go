@@ -23,7 +23,8 @@ type board struct {
 	tail     *changes // nil: the board is empty
 	slots    []boardSlot
 	classes  map[gpuClass]uint16
-	list     []classList // by number of the class
+	recent   [256][4]uint16 // by what is used of a GPU: classes, the one found last first
+	list     []classList    // by number of the class
 	rankings []*ranking
 	oldest   int // of the rankings: the next to go
 }
@@ -137,7 +138,7 @@ func (b *board) spot(r *ranking, slot int, score int64) Choice {
 
 // sync brings the board to a view.
 func (b *board) sync(v *View) {
-	renew := func(slot int) { b.renew(v, slot) }
+	renew := func(c slotChange) { b.renew(v, int(c.slot), c.gpus) }
 	known := false
 	switch apart := v.version - b.version; {
 	case b.tail == nil || v.size > len(b.slots):
@@ -155,7 +156,7 @@ func (b *board) sync(v *View) {
 		b.fill(v) // perhaps most classes are of the past
 	default:
 		for slot := range b.slots {
-			b.renew(v, slot)
+			b.renew(v, slot, allGPUs)
 		}
 	}
 	b.version, b.tail = v.version, v.tail
@@ -166,15 +167,17 @@ func (b *board) fill(v *View) {
 	b.broken = false
 	b.slots = make([]boardSlot, v.size+v.size/4+2)
 	b.classes = map[gpuClass]uint16{}
+	clear(b.recent[:])
 	b.list = []classList{{first: none}}
 	b.rankings = nil
 	for slot := range v.size {
-		b.renew(v, slot)
+		b.renew(v, slot, allGPUs)
 	}
 }
 
-// renew makes a slot what the view says.
-func (b *board) renew(v *View, slot int) {
+// renew makes a slot what the view says; of a node of the same kind as before only
+// some GPUs are looked at.
+func (b *board) renew(v *View, slot int, gpus GPUSet) {
 	var n *Node
 	if slot < v.size {
 		if s := v.nodes.at(slot); s != nil {
@@ -182,7 +185,7 @@ func (b *board) renew(v *View, slot int) {
 		}
 	}
 	at := &b.slots[slot]
-	if n == at.node || b.broken {
+	if b.broken {
 		return
 	}
 	if n == nil || at.node == nil || len(at.classes) != len(n.state.GPUs) || at.node.state.Model != n.state.Model {
@@ -200,7 +203,8 @@ func (b *board) renew(v *View, slot int) {
 		return
 	}
 	at.node = n
-	for i := range n.state.GPUs {
+	for gpus &= 1<<len(at.classes) - 1; gpus != 0; gpus &= gpus - 1 {
+		i := gpus.First()
 		// The classes are in the cache, the state of before mostly is not.
 		if b.list[at.classes[i]].layout != n.state.GPUs[i].Layout {
 			b.change(slot, i, b.class(&n.state, i))
@@ -215,6 +219,14 @@ func (b *board) class(s *fragmentation.State, i int) uint16 {
 		return noClass
 	}
 	key := gpuClass{s.Model, len(s.GPUs), g.Layout}
+	recent := &b.recent[uint8(g.Layout.Used())]
+	for i, c := range recent {
+		if l := &b.list[c]; l.layout == key.layout && l.gpuClass == key {
+			copy(recent[1:], recent[:i])
+			recent[0] = c
+			return c
+		}
+	}
 	c, known := b.classes[key]
 	if !known {
 		words := (len(b.slots) + 63) / 64
@@ -229,6 +241,8 @@ func (b *board) class(s *fragmentation.State, i int) uint16 {
 			r.add(b, c)
 		}
 	}
+	copy(recent[1:], recent[:])
+	recent[0] = c
 	return c
 }
 

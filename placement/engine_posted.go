@@ -53,6 +53,27 @@ func (m *memory) stand(n *Node) *posted {
 	return s
 }
 
+// cutAnew returns the GPUs that have another layout than before; all where the
+// nodes are not of one kind.
+func cutAnew(before, after *posted) GPUSet {
+	if before == nil || after == nil {
+		return allGPUs
+	}
+	was, is := &before.node.state, &after.node.state
+	if len(was.GPUs) != len(is.GPUs) || was.Model != is.Model {
+		return allGPUs
+	}
+	var set GPUSet
+	for i := range is.GPUs {
+		if was.GPUs[i].Layout != is.GPUs[i].Layout {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+const allGPUs = ^GPUSet(0)
+
 // numberOf returns the number, from 1 on, of something in a list, to which it is
 // added; unnumbered where there are too many.
 func numberOf[T any](list *[]T, x T, equal func(a, b T) bool) uint8 {

@@ -181,12 +181,12 @@ func (t *tree) renew(v *View, k *kind, c *changes, from, to int64) bool {
 	for from < to {
 		n := 0
 		for ; from < to && n < len(news); from++ {
-			if from-c.first == int64(len(c.slots)) {
+			if from-c.first == int64(len(c.list)) {
 				if c = c.next.Load(); c == nil {
 					return false
 				}
 			}
-			slot := int(c.slots[from-c.first])
+			slot := int(c.list[from-c.first].slot)
 			news[n].slot = slot
 			news[n].s = nil
 			if slot < v.size { // else the view is older than the node

@@ -145,17 +145,23 @@ func (l *nodeList) with(slot int, s *posted) nodeList {
 // does what lies further back than anybody reads on: the writer cuts it off.
 type changes struct {
 	first int64 // number of the first change
-	slots [254]int32
+	list  [254]slotChange
 	next  atomic.Pointer[changes] // nil: the latest piece, or cut off
+}
+
+// slotChange is a slot with another node than before.
+type slotChange struct {
+	slot int32
+	gpus GPUSet // of which the layout may be another one
 }
 
 // add appends the change of that number and returns the piece for the next one.
 // A reader looks no further than the version of a view that it holds, so it never
 // looks at what is being written.
-func (c *changes) add(number int64, slot int) *changes {
+func (c *changes) add(number int64, what slotChange) *changes {
 	i := number - c.first
-	c.slots[i] = int32(slot)
-	if i+1 < int64(len(c.slots)) {
+	c.list[i] = what
+	if i+1 < int64(len(c.list)) {
 		return c
 	}
 	next := &changes{first: number + 1}
@@ -166,7 +172,7 @@ func (c *changes) add(number int64, slot int) *changes {
 // cut cuts off the pieces before those of the last so many changes, and returns
 // the first that is left. It is for the writer.
 func (c *changes) cut(number, last int64) *changes {
-	for number-c.first > last+2*int64(len(c.slots)) {
+	for number-c.first > last+2*int64(len(c.list)) {
 		next := c.next.Load()
 		c.next.Store(nil)
 		c = next
@@ -176,14 +182,14 @@ func (c *changes) cut(number, last int64) *changes {
 
 // walk calls f for the changes from number from up to, not including, to; c holds
 // the first. It reports whether they are all there.
-func (c *changes) walk(from, to int64, f func(slot int)) bool {
+func (c *changes) walk(from, to int64, f func(slotChange)) bool {
 	for ; from < to; from++ {
-		if from-c.first == int64(len(c.slots)) {
+		if from-c.first == int64(len(c.list)) {
 			if c = c.next.Load(); c == nil {
 				return false
 			}
 		}
-		f(int(c.slots[from-c.first]))
+		f(c.list[from-c.first])
 	}
 	return true
 }

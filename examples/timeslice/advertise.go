@@ -183,7 +183,7 @@ func (a *advertiseAnswer) text(name string) string {
 	for _, n := range []struct {
 		what string
 		*nodeAnswer
-	}{{"the plugin does not start", &a.Plugin}, {"as written it cannot be", &a.Written}} {
+	}{{"the plugin would advertise nothing", &a.Plugin}, {"as written it cannot be", &a.Written}} {
 		if n.Error != "" {
 			fmt.Fprintf(&b, "%s: %s\n", n.what, n.Error)
 		}

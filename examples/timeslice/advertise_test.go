@@ -73,7 +73,7 @@ func TestAdvertiseRequest(t *testing.T) {
 	assert.Contains(t, done(t, "advertise", "-f", write(t, plain), "-inventory", "a30-24gb", "-request", "nvidia.com/gpu=1"), "\n1 of nvidia.com/gpu: yes\n")
 }
 
-// TestAdvertiseNot: a plugin that does not start is an answer.
+// TestAdvertiseNot: a plugin that advertises nothing is an answer.
 func TestAdvertiseNot(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ config, gpus, says string }{
@@ -85,7 +85,7 @@ func TestAdvertiseNot(t *testing.T) {
 		assert.Empty(t, a.Plugin.Resources)
 		status, out, _ := call(t, "advertise", "-f", write(t, c.config), "-inventory", c.gpus)
 		assert.Equal(t, exitNo, status)
-		assert.Contains(t, out, "the plugin does not start: ")
+		assert.Contains(t, out, "the plugin would advertise nothing: ")
 		assert.NotContains(t, out, "RESOURCE", "a table of nothing")
 	}
 	missing := strings.Replace(plain, "replicas: 4", "replicas: 4\n      devices: [7]", 1)

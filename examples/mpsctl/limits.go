@@ -27,8 +27,8 @@ type limitInfo struct {
 }
 
 type memoryInfo struct {
-	Device string `json:"device"` // the text that was set; "*": every device
-	MiB    *int64 `json:"memoryMiB"`    // null: none is told
+	Device string `json:"device"`    // the text that was set; "*": every device
+	MiB    *int64 `json:"memoryMiB"` // null: none is told
 }
 
 // limits is the commands about limits.

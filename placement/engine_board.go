@@ -188,7 +188,8 @@ func (b *board) renew(v *View, slot int, gpus GPUSet) {
 	if b.broken {
 		return
 	}
-	if n == nil || at.node == nil || len(at.classes) != len(n.state.GPUs) || at.node.state.Model != n.state.Model {
+	if n == nil || at.node == nil || len(at.classes) != len(n.state.GPUs) ||
+		gpus == allGPUs && at.node.state.Model != n.state.Model {
 		for i := range at.classes {
 			b.change(slot, i, noClass)
 		}

@@ -166,6 +166,9 @@ func (r *growthRule) measure(ctx context.Context, gpus, decisions int, step func
 		if same, sameChoice := engine.Choose(&t); same != node || node != nil && choice != sameChoice {
 			return row, fmt.Errorf("the engine decides %v about %v, and not %v", sameChoice, t.Shape, choice)
 		}
+		if _, err := f.round(ctx, engine, decisions/10); err != nil { // asking all has emptied the caches
+			return row, err
+		}
 		took, err := f.round(ctx, engine, decisions)
 		if err != nil {
 			return row, err

@@ -65,7 +65,7 @@
 //	        17 variants   default   several GPUs   decision   all nodes
 //	FGD        5.79 %      4.61 %       74 %          3 µs      0.1 ms
 //	Capped     5.46 %      4.40 %       67 %         10 µs      0.6 ms
-//	Fill       4.89 %      3.98 %       75 %         15 µs      2.1 ms
+//	Fill       4.89 %      3.98 %       75 %         11 µs      3.7 ms
 //
 // When to take them, and when not:
 //
@@ -86,10 +86,10 @@
 // all:
 //
 //	                               64 GPUs       512 GPUs     decision   all GPUs
-//	MIGFGD                       -18, -17 %     -33, -31 %     0.6 µs     150 µs
-//	MIGFGD, used GPUs first      -17, -18 %     -37, -37 %     0.6 µs     150 µs
-//	Index, learned: the default  -16, -18 %     -35, -36 %     0.5 µs      25 µs
-//	Index, selected for the mix  -22, -23 %     -45, -45 %     0.5 µs      25 µs
+//	MIGFGD                       -18, -17 %     -33, -31 %     0.4 µs     160 µs
+//	MIGFGD, used GPUs first      -17, -18 %     -37, -37 %     0.4 µs     160 µs
+//	Index, learned: the default  -16, -18 %     -35, -36 %     0.4 µs      25 µs
+//	Index, selected for the mix  -22, -23 %     -45, -45 %     0.4 µs      25 µs
 //
 // When to take them, and when not:
 //

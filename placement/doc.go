@@ -96,13 +96,13 @@
 // which asks about every node; then the same for MIG instances on half-full GPUs:
 //
 //	              1,000 GPUs      10,000 GPUs       100,000 GPUs
-//	FGD          2 µs,  23 µs     4 µs, 0.6 ms     10 µs,   8 ms
-//	Fill        12 µs, 0.2 ms    41 µs, 4.2 ms    0.1 ms,  45 ms
+//	FGD          2 µs,  18 µs     4 µs, 0.6 ms     10 µs,   9 ms
+//	Fill         6 µs, 0.2 ms    12 µs, 3.1 ms     35 µs,  30 ms
 //
 //	               512 GPUs        4,096 GPUs       100,000 GPUs
-//	MIGFGD      0.6 µs, 0.2 ms   0.6 µs, 1.7 ms   1.2 µs, 115 ms
-//	ByIndex     0.5 µs,  24 µs   0.6 µs           1.1 µs,  11 ms
+//	MIGFGD      0.4 µs, 0.2 ms   0.5 µs, 1.7 ms   0.9 µs,  71 ms
+//	ByIndex     0.4 µs,  25 µs   0.4 µs, 0.2 ms   0.8 µs,  10 ms
 //
-// With the 151 kinds of the whole trace it is 53 µs by FGD and 0.4 ms by Fill for
-// 100,000 GPUs. Where most nodes lack the CPU for a MIG request, it is up to 46 µs.
+// With the 151 kinds of the whole trace it is 58 µs by FGD and 0.2 ms by Fill for
+// 100,000 GPUs. Where most nodes lack the CPU for a MIG request, it is up to 43 µs.
 package placement

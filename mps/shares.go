@@ -63,7 +63,7 @@ func SplitEven(c Capacity, n int) (Split, error) {
 	}
 	sms, err := c.EffectiveSMs(float64(percent))
 	if err != nil {
-		return Split{}, fmt.Errorf("%d clients: %w", n, err)
+		return Split{}, fmt.Errorf("%w: %d clients", err, n)
 	}
 	share := Share{Percent: percent, SMs: sms}
 	if c.MemoryMiB > 0 {

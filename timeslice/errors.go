@@ -5,12 +5,12 @@ import "errors"
 // Conditions that callers branch on. The errors of this package wrap them.
 var (
 	// ErrInput: what the caller gave is malformed or contradicts itself.
-	ErrInput = errors.New("malformed input")
+	ErrInput = errors.New("timeslice: malformed input")
 
-	ErrNotEnough    = errors.New("not enough replicas available")
-	ErrSameGPU      = errors.New("replicas of one GPU")
-	ErrOnlyOne      = errors.New("more than one replica asked for")
-	ErrMemory       = errors.New("memory does not suffice")
+	ErrNotEnough    = errors.New("timeslice: not enough replicas available")
+	ErrSameGPU      = errors.New("timeslice: replicas of one GPU")
+	ErrOnlyOne      = errors.New("timeslice: more than one replica asked for")
+	ErrMemory       = errors.New("timeslice: memory does not suffice")
 	ErrNotSupported = errors.New("not supported by the GPU or its driver")
 	ErrNoPermission = errors.New("no permission")
 	ErrNoDevice     = errors.New("no such GPU")

@@ -260,7 +260,7 @@ func (l *Ledger) check(t Tenant) (held, error) {
 	for _, r := range t.Replicas {
 		i, err := l.at.find(l.devices, r)
 		if err != nil {
-			return held{}, fmt.Errorf("tenant %q: %w", t.Name, err)
+			return held{}, fmt.Errorf("%w: tenant %q", err, t.Name)
 		}
 		if seen[r] {
 			return held{}, fmt.Errorf("%w: tenant %q: %s stands there twice", ErrInput, t.Name, r)

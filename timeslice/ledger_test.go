@@ -240,12 +240,12 @@ func TestLedgerReasons(t *testing.T) {
 	// (1000 - 40) / 4 = 240 for each replica, of which 50 are the context.
 	require.NoError(t, l.Admit(timeslice.Tenant{Name: "fits", Replicas: replicas(t, "GPU-1::0"), Peak: 190}))
 	err = l.Admit(timeslice.Tenant{Name: "one", Replicas: replicas(t, "GPU-2::0", "GPU-1::1"), Peak: 191})
-	require.EqualError(t, err, `memory does not suffice: tenant "one" on GPU-2: above its fair part: needs 241 MiB of 240`)
+	require.EqualError(t, err, `timeslice: memory does not suffice: tenant "one" on GPU-2: above its fair part: needs 241 MiB of 240`)
 	require.NoError(t, l.Admit(timeslice.Tenant{Name: "two", Replicas: replicas(t, "GPU-1::1", "GPU-1::2"), Peak: 191}))
 
 	require.NoError(t, l.Record(timeslice.Tenant{Name: "greedy", Replicas: replicas(t, "GPU-1::3"), Peak: 500}))
 	err = l.Admit(timeslice.Tenant{Name: "late", Replicas: replicas(t, "GPU-1::3"), Peak: 0})
-	require.EqualError(t, err, `memory does not suffice: tenant "late" on GPU-1: no room: needs 1081 MiB of 960`)
+	require.EqualError(t, err, `timeslice: memory does not suffice: tenant "late" on GPU-1: no room: needs 1081 MiB of 960`)
 	assert.True(t, l.Usage()[0].Thrashes())
 	assert.Zero(t, l.Usage()[0].Free())
 	assert.Equal(t, int64(960), l.Usage()[1].Free(), "nothing is left of the refused one")

@@ -22,7 +22,7 @@ func ExampleAllocate() {
 	// distributed [GPU-a::0 GPU-a::1] [GPU-a] <nil>
 	// packed [GPU-b::3 GPU-a::0] [GPU-b GPU-a] <nil>
 	// distinct [GPU-a::0 GPU-b::3] [GPU-a GPU-b] <nil>
-	// replicas of one GPU: 2 asked for, available ones are on 1
+	// timeslice: replicas of one GPU: 2 asked for, available ones are on 1
 }
 
 // Nothing keeps processes from each other's memory but admission by their peaks.
@@ -43,6 +43,6 @@ func ExampleLedger() {
 	// Output:
 	// <nil>
 	// <nil>
-	// memory does not suffice: tenant "job-2" on GPU-a: no room: needs 83500 MiB of 80959
+	// timeslice: memory does not suffice: tenant "job-2" on GPU-a: no room: needs 83500 MiB of 80959
 	// 40459 MiB free
 }

@@ -76,7 +76,7 @@ var refusals = []struct {
 // SetDefaultMode.
 func (s SMI) SetLevel(ctx context.Context, gpu string, l Level) error {
 	if int(l) >= len(levelNames) {
-		return fmt.Errorf("timeslice: GPU %s: %w: %s", gpu, ErrInput, l)
+		return fmt.Errorf("%w: GPU %s: %s", ErrInput, gpu, l)
 	}
 	_, err := s.run(ctx, gpu, "compute-policy", "-i", gpu, "--set-timeslice", strconv.Itoa(int(l)))
 	return err
@@ -126,9 +126,9 @@ func (s SMI) run(ctx context.Context, gpu string, args ...string) (string, error
 	case strings.HasPrefix(gpu, "MIG-"):
 		return "", fmt.Errorf("timeslice: %s: %w: a MIG instance has no time-slice level or compute mode of its own", gpu, ErrNotSupported)
 	case !gpuID.MatchString(gpu):
-		return "", fmt.Errorf("timeslice: GPU %q: %w: neither a UUID, an index nor a PCI address", gpu, ErrInput)
+		return "", fmt.Errorf("%w: GPU %q: neither a UUID, an index nor a PCI address", ErrInput, gpu)
 	case s.Run == nil:
-		return "", fmt.Errorf("timeslice: %w: no runner for nvidia-smi", ErrInput)
+		return "", fmt.Errorf("%w: no runner for nvidia-smi", ErrInput)
 	}
 	program := s.Program
 	if program == "" {

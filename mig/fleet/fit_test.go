@@ -167,6 +167,14 @@ func TestFit(t *testing.T) {
 		limit  mig.Limit
 	}{
 		{name: "nothing", gpus: gpusOf(2, small.Empty()), want: mig.Demand{"1g.5gb": 0}},
+		{
+			name: "110 a group of none is passed over, beside one of one", gpus: gpusOf(1, small.Empty()),
+			want: mig.Demand{"7g.40gb": 0, "1g.5gb": 1}, used: []int{0}, weight: 1,
+		},
+		{
+			name: "110 groups of none need no room", gpus: gpusOf(1, layout(t, small, "7g.40gb@0")),
+			want: mig.Demand{"7g.40gb": 0, "1g.5gb": 0},
+		},
 		{name: "nothing of no GPU"},
 		{
 			name: "02 what one GPU has no memory for", gpus: gpusOf(3, small.Empty()),

@@ -6,7 +6,7 @@ import "fmt"
 // to be asked of the daemon (`lspart` with protocol 2, `device list` with 3).
 type Chunks struct {
 	SMs   int // of the device
-	Size  int // SMs of a chunk: 8 on discrete GPUs from Hopper on, 2 or 4 elsewhere
+	Size  int // SMs of a chunk; said to be 8 on discrete GPUs from Hopper on, 2 or 4 elsewhere
 	Count int // chunks of the device
 
 	// Bound: the count is the most that arithmetic allows. A chunk does not reach

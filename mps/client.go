@@ -34,7 +34,8 @@ type Client struct {
 	writing  chan struct{} // holds a token while a method that writes is at work
 }
 
-// New is a client that reaches the daemon through r: Exec, or a fake.
+// New is a client that reaches the daemon through r: Exec, or a fake. Without one every
+// method fails with ErrInput, as those of a zero Client do.
 func New(r Runner, o Options) *Client {
 	c := &Client{runner: r, timeout: o.Timeout, identity: o.Identity, writing: make(chan struct{}, 1)}
 	if c.timeout <= 0 {
@@ -69,14 +70,15 @@ func (c *Client) WithTimeout(d time.Duration) *Client {
 // Pin is the same client, bound to the daemon that is there now: as soon as another
 // one answers, its methods fail with ErrReplaced. Use it for answers that belong
 // together. It fails with ErrInput without Options.Identity, and with ErrNoDaemon and
-// what Identity said where it names none. Where only the pid is known, a new daemon
-// with the pid of the old one passes for it.
+// what Identity said where it names none. A pid without a process (ErrStale) names one,
+// as the daemon may live in another PID namespace. Where only the pid is known, a new
+// daemon with the pid of the old one passes for it.
 func (c *Client) Pin() (*Client, error) {
-	if c.identity == nil {
+	if c == nil || c.identity == nil {
 		return nil, fmt.Errorf("%w: pin without Options.Identity", ErrInput)
 	}
-	id, err := c.identity()
-	if err != nil {
+	id, known, err := c.who()
+	if !known {
 		return nil, &OpError{Kind: NoDaemon, Command: "pin", Exit: -1, Err: err}
 	}
 	other := *c
@@ -87,19 +89,28 @@ func (c *Client) Pin() (*Client, error) {
 // pin is Pin for a method of several runs: where there is nobody to bind to, the
 // client stays as it is.
 func (c *Client) pin() *Client {
-	if c.identity == nil || c.pinned != nil {
+	if c == nil || c.identity == nil || c.pinned != nil {
 		return c
 	}
-	if id, known, _ := c.who(); known {
-		other := *c
-		other.pinned = &id
-		return &other
+	if pinned, err := c.Pin(); err == nil {
+		return pinned
 	}
 	return c
 }
 
+// unmade is the error of a client that did not come from New, or had nothing to run.
+func (c *Client) unmade(command string) error {
+	if c != nil && c.runner != nil {
+		return nil
+	}
+	return &OpError{Kind: NoProgram, Command: command, Exit: -1, Err: fmt.Errorf("%w: no Runner, as of a value that no constructor made", ErrInput)}
+}
+
 // begin waits for the turn to write.
 func (c *Client) begin(ctx context.Context, command string) (end func(), err error) {
+	if err := c.unmade(command); err != nil {
+		return nil, err
+	}
 	select {
 	case c.writing <- struct{}{}:
 		return func() { <-c.writing }, nil
@@ -111,7 +122,7 @@ func (c *Client) begin(ctx context.Context, command string) (end func(), err err
 // who asks for the daemon's identity. A pid file of a process that is not seen names
 // one all the same: the process may live in another PID namespace.
 func (c *Client) who() (id Identity, known bool, err error) {
-	if c.identity == nil {
+	if c == nil || c.identity == nil {
 		return Identity{}, false, nil
 	}
 	id, err = c.identity()
@@ -122,6 +133,9 @@ func (c *Client) who() (id Identity, known bool, err error) {
 // NoProgram, TimedOut, NoDaemon, Replaced, or Unparsed for a run without an end. What
 // the reply means otherwise, and the exit status, are the caller's to judge.
 func (c *Client) do(ctx context.Context, call Call) (Output, error) {
+	if err := c.unmade(call.command()); err != nil {
+		return Output{Exit: -1}, err
+	}
 	return c.round(ctx, call, c.timeout, true)
 }
 

@@ -272,6 +272,68 @@ func TestPin(t *testing.T) {
 	require.ErrorIs(t, err, mps.ErrInput)
 }
 
+// The pid file names a daemon whose process is not seen from here.
+func TestPinOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		next func() (mps.Identity, error)
+		want error
+	}{
+		{"the same", dead(1), nil},
+		{"another pid", dead(2), mps.ErrReplaced},
+		{"a process of that pid comes to life here", alive(1, 100), mps.ErrReplaced},
+		{"no pid file any more", none, mps.ErrNoDaemon},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			ids := &identities{list: []func() (mps.Identity, error){dead(1), tc.next}}
+			p := saying("1\n")
+			pinned, err := mps.New(p, mps.Options{Identity: ids.next}).Pin()
+			require.NoError(t, err)
+			_, err = pinned.Servers(t.Context())
+			if tc.want == nil {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, tc.want)
+			assert.Empty(t, p.sent())
+		})
+	}
+}
+
+// What no constructor made has an error for everything.
+func TestClientWithoutRunner(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	var none *mps.Client
+	for _, c := range []*mps.Client{none, {}, mps.New(nil, mps.Options{})} {
+		_, err := c.Servers(ctx)
+		require.ErrorIs(t, err, mps.ErrInput)
+		require.ErrorIs(t, err, mps.ErrNoProgram)
+		_, err = c.SetDefaultPercentage(ctx, 5)
+		require.ErrorIs(t, err, mps.ErrInput)
+		_, err = c.Detect(ctx)
+		require.ErrorIs(t, err, mps.ErrInput)
+		require.ErrorIs(t, c.Quit(ctx, 0), mps.ErrInput)
+		_, err = c.V3().Servers(ctx)
+		require.ErrorIs(t, err, mps.ErrInput)
+		_, err = c.V3().Terminate(ctx, 5)
+		require.ErrorIs(t, err, mps.ErrInput)
+		_, err = c.Pin()
+		require.ErrorIs(t, err, mps.ErrInput)
+	}
+	_, err := mps.V3{}.Servers(ctx)
+	require.ErrorIs(t, err, mps.ErrInput)
+
+	var d mps.Daemon
+	_, err = d.Start(ctx)
+	require.ErrorIs(t, err, mps.ErrInput)
+	_, err = d.Ready(ctx)
+	require.ErrorIs(t, err, mps.ErrInput)
+	require.ErrorIs(t, d.Quit(ctx, 0), mps.ErrInput)
+}
+
 func TestBadInputRunsNothing(t *testing.T) {
 	t.Parallel()
 	p := saying("0")

@@ -176,6 +176,9 @@ func (c DaemonConfig) Args() []string {
 
 // lock waits for the other of Start and Quit.
 func (d *Daemon) lock(ctx context.Context, what string) (unlock func(), err error) {
+	if err := d.client.unmade(what); err != nil {
+		return nil, err
+	}
 	select {
 	case d.turn <- struct{}{}:
 		return func() { <-d.turn }, nil

@@ -16,7 +16,8 @@ type DeviceQuery struct {
 }
 
 // QueryDevices asks for the devices of a server, or of the daemon if server is 0.
-// Drivers before CUDA 13.1 do not know the command.
+// Older drivers do not know the command (ErrUnsupported); it is said to be new in CUDA
+// 13.1.
 func (c *Client) QueryDevices(ctx context.Context, server int) (DeviceQuery, error) {
 	if err := checkOptionalPID("server", server); err != nil {
 		return DeviceQuery{}, err

@@ -34,9 +34,12 @@ func DefaultDirectories(protocol int, root bool) Directories {
 }
 
 // ResolveDirectories are those that the environment names, else the default ones.
-// Give os.Getenv, or the look-up of another process's environment.
+// Give os.Getenv, or the look-up of another process's environment; nil names nothing.
 func ResolveDirectories(getenv func(string) string, protocol int, root bool) Directories {
 	d := DefaultDirectories(protocol, root)
+	if getenv == nil {
+		return d
+	}
 	if v := getenv(pipeVariable); v != "" {
 		d.Pipe = v
 	}

@@ -32,6 +32,7 @@ func TestResolveDirectories(t *testing.T) {
 		assert.Equal(t, tc.want, mps.ResolveDirectories(env(tc.env), tc.protocol, tc.root), tc.name)
 		require.NoError(t, tc.want.Check(), tc.name)
 	}
+	assert.Equal(t, mps.DefaultDirectories(3, true), mps.ResolveDirectories(nil, 3, true))
 	assert.Equal(t, []string{"CUDA_MPS_PIPE_DIRECTORY=/a", "CUDA_MPS_LOG_DIRECTORY=/b"}, mps.Directories{Pipe: "/a", Log: "/b"}.Env())
 	assert.Empty(t, mps.Directories{}.Env())
 }

@@ -98,7 +98,11 @@ func (c *envCheck) percent(e ClientEnv, d DaemonView) {
 	}
 	if d.Capacity.SMs != 0 {
 		percent := e.Percent
-		if d.Percent > 0 {
+		switch {
+		case d.Percent <= 0:
+		case d.Protocol == 3:
+			percent = d.Percent
+		default:
 			percent = min(percent, d.Percent)
 		}
 		if _, err := d.Capacity.EffectiveSMs(percent); err != nil {

@@ -37,6 +37,18 @@ func TestClientEnvCheck(t *testing.T) {
 			},
 			nil,
 		},
+		{
+			"protocol 3: a percentage of no SM that does not count",
+			mps.ClientEnv{Percent: 1},
+			mps.DaemonView{Protocol: 3, Percent: 50, Capacity: mps.Capacity{SMs: 132}},
+			[]found{{mps.NoEffect, percent}},
+		},
+		{
+			"protocol 3: the namespace's comes to no SM",
+			mps.ClientEnv{Percent: 50},
+			mps.DaemonView{Protocol: 3, Percent: 1, Capacity: mps.Capacity{SMs: 132}},
+			[]found{{mps.NoContext, percent}, {mps.NoEffect, percent}},
+		},
 		{"another daemon's directory", mps.ClientEnv{PipeDirectory: "/q"}, mps.DaemonView{PipeDirectory: "/p"}, []found{{mps.WithoutMPS, pipe}}},
 		{"no directory", mps.ClientEnv{}, mps.DaemonView{PipeDirectory: "/p"}, []found{{mps.WithoutMPS, pipe}}},
 

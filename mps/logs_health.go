@@ -31,7 +31,8 @@ func (h Health) String() string {
 
 // LogMonitor reads a stream of log events, of control.log, of server.log or of both,
 // and says what they amount to. It has no clock: it goes by the times in the lines.
-// Memory does not grow with the length of the stream. Not safe for concurrent use.
+// Memory does not grow with the length of the stream. The zero value is that of
+// NewLogMonitor(0, 0). Not safe for concurrent use.
 type LogMonitor struct {
 	failures int
 	window   time.Duration
@@ -54,17 +55,26 @@ type loggedServer struct {
 // given number of times within the window. Below 1, failures is 3; below 0 or at it,
 // window is one minute.
 func NewLogMonitor(failures int, window time.Duration) *LogMonitor {
-	if failures < 1 {
-		failures = 3
+	m := &LogMonitor{failures: failures, window: window}
+	m.fill()
+	return m
+}
+
+func (m *LogMonitor) fill() {
+	if m.failures < 1 {
+		m.failures = 3
 	}
-	if window <= 0 {
-		window = time.Minute
+	if m.window <= 0 {
+		m.window = time.Minute
 	}
-	return &LogMonitor{failures: failures, window: window, servers: map[int]*loggedServer{}}
+	if m.servers == nil {
+		m.servers = map[int]*loggedServer{}
+	}
 }
 
 // Add takes the next event and gives the health after it.
 func (m *LogMonitor) Add(e LogEvent) Health {
+	m.fill()
 	m.pass(e.Time)
 	switch e.Kind {
 	case LogDaemonStarting:
@@ -99,7 +109,7 @@ func (m *LogMonitor) Add(e LogEvent) Health {
 
 // Health is the health after the last event.
 func (m *LogMonitor) Health() Health {
-	if m.Failures() >= m.failures {
+	if n := m.Failures(); n > 0 && n >= m.failures {
 		return HealthCrashLoop
 	}
 	worst := HealthIdle

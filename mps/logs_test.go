@@ -293,3 +293,16 @@ func FuzzParseLogLine(f *testing.F) {
 		m.Add(again)
 	})
 }
+
+func TestLogMonitorZeroValue(t *testing.T) {
+	t.Parallel()
+	var m mps.LogMonitor
+	assert.Equal(t, mps.HealthIdle, m.Health())
+	fail := func(second int) mps.Health {
+		return m.Add(mps.LogEvent{Kind: mps.LogServerExited, Server: second, Exit: 1, Time: time.Unix(int64(second), 0)})
+	}
+	assert.Equal(t, mps.HealthIdle, fail(1))
+	assert.Equal(t, mps.HealthIdle, fail(2))
+	assert.Equal(t, mps.HealthCrashLoop, fail(3))
+	assert.Equal(t, mps.HealthReady, m.Add(mps.LogEvent{Kind: mps.LogServerReady, Server: 9, Time: time.Unix(99, 0)}))
+}

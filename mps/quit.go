@@ -10,7 +10,8 @@ import (
 
 // Quit ends the daemon and its servers, and returns before the daemon is gone. That
 // there is no daemon is no error. A wait above 0 is passed on as the time-out of the
-// command, in whole seconds and rounded up; the run may take that much longer.
+// command, rounded up to whole seconds, which is how others read its unit; the run may
+// take that much longer.
 func (c *Client) Quit(ctx context.Context, wait time.Duration) error {
 	if wait < 0 {
 		return fmt.Errorf("%w: quit with a wait of %v", ErrInput, wait)

@@ -36,8 +36,8 @@ func (e CUDAError) Error() string {
 // whether the client is still at work, and killing a busy client leaves the server
 // undefined.
 //
-// Both pids are of the daemon's namespace. The daemon answers when it is done, and
-// refuses new clients meanwhile. If it answers with a CUDA code, the error wraps the
+// Both pids are of the daemon's namespace. The daemon answers when it is done, and may
+// refuse new clients meanwhile. If it answers with a CUDA code, the error wraps the
 // CUDAError.
 func (c *Client) TerminateClient(ctx context.Context, server, client int) error {
 	if err := checkPID("server", server); err != nil {

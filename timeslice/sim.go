@@ -132,7 +132,7 @@ func (s Sim) Validate() error {
 	var fractions int64
 	for i, c := range s.Clients {
 		if err := c.validate(); err != nil {
-			return fmt.Errorf("client %d %q: %w", i, c.Name, err)
+			return fmt.Errorf("%w: client %d %q", err, i, c.Name)
 		}
 		fractions += c.Fraction
 	}

@@ -148,7 +148,7 @@ func TestSimRefuses(t *testing.T) {
 		"linger":        {with(func(s *timeslice.Sim) { s.Linger = -1 }), "linger -1"},
 		"slots":         {with(func(s *timeslice.Sim) { s.Discipline, s.Slots = timeslice.FixedShare, 1 }), "1 slots for 2 clients"},
 		"many clients":  {with(func(s *timeslice.Sim) { s.Clients = make([]timeslice.Client, timeslice.MaxClients+1) }), "4097 clients"},
-		"fraction":      {with(func(s *timeslice.Sim) { s.Clients[1].Fraction = 1001 }), `client 1 "a": ` + timeslice.ErrInput.Error() + ": fraction 1001"},
+		"fraction":      {with(func(s *timeslice.Sim) { s.Clients[1].Fraction = 1001 }), timeslice.ErrInput.Error() + `: fraction 1001, not in 0..1000: client 1 "a"`},
 		"extra switch":  {with(func(s *timeslice.Sim) { s.Clients[1].ExtraSwitch = -1 }), "extra switch -1"},
 		"overrun":       {with(func(s *timeslice.Sim) { s.Clients[1].Overrun = -1 }), "overrun -1"},
 		"start":         {with(func(s *timeslice.Sim) { s.Clients[1].Start = -1 }), "start -1"},

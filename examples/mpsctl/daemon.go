@@ -51,7 +51,7 @@ func (inv *invocation) openStatic(ctx context.Context) (*daemon, error) {
 func (inv *invocation) settle(ctx context.Context, d *daemon) error {
 	if pinned, err := d.client.Pin(); err == nil {
 		d.client = pinned
-	} // else the first call tells why: the pid file may be of another PID namespace
+	} // else there is no pid file that can be read, and the first call tells who answers
 	if d.protocol != 0 {
 		return nil
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -65,10 +66,24 @@ func TestFakeDaemon(t *testing.T) {
 		assert.NotEqual(t, 501, c.PID)
 	}
 
+	status, _, said := call(t, "fake", "-dir", dir)
+	assert.Equal(t, exitBad, status)
+	assert.Contains(t, said, fmt.Sprintf("daemon %d runs in %s already", a.PID, dir))
+	done(t, on(flags, "status")...)
+
 	cancel()
 	assert.Equal(t, 130, <-ended)
 	assert.Equal(t, "mpsctl: interrupted\n", errs.String())
 	assert.NoFileExists(t, a.Program)
+
+	// One that was killed leaves its link; a file is somebody else's.
+	require.NoError(t, os.Symlink(filepath.Join(dir, "gone"), a.Program))
+	done(t, "fake", "-dir", dir, "-for", "1ms")
+	require.NoError(t, os.WriteFile(a.Program, nil, 0o600))
+	status, _, said = call(t, "fake", "-dir", dir)
+	assert.Equal(t, exitBad, status)
+	assert.Contains(t, said, a.Program+" is in the way")
+	assert.FileExists(t, a.Program)
 }
 
 // TestNoDaemon: that there is none is an answer, and no reason to wait.

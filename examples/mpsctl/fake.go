@@ -64,7 +64,11 @@ func fakeDaemon(ctx context.Context, inv *invocation, args []string) error {
 	}
 	a := fakeAnswer{schema, id.PID, st.directories.Pipe, st.directories.Log, st.program}
 	if err := inv.Print(a, func() string {
-		return fmt.Sprintf("daemon %d runs until it is interrupted; in another shell:\n  mpsctl status %s\n", a.PID, st.usable())
+		until := "until it is interrupted"
+		if *length > 0 {
+			until = fmt.Sprintf("for %v", *length)
+		}
+		return fmt.Sprintf("daemon %d runs %s; in another shell:\n  mpsctl status %s\n", a.PID, until, st.usable())
 	}); err != nil {
 		return err
 	}

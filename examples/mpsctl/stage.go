@@ -92,11 +92,9 @@ func startStage(ctx context.Context, s script) (*stage, error) {
 }
 
 func (st *stage) startProcess(ctx context.Context, s script) error {
-	program, err := mpsfake.Link(s.dir)
-	if errors.Is(err, fs.ErrExist) {
+	program, err := st.link(s.dir)
+	if err != nil {
 		return err
-	} else if err != nil {
-		return errors.Join(errors.ErrUnsupported, err) // a system without links
 	}
 	st.end = append(st.end, func() error { return os.Remove(program) })
 	if err := st.directories.Check(); err != nil {
@@ -114,6 +112,27 @@ func (st *stage) startProcess(ctx context.Context, s script) error {
 	st.runner = &mps.Exec{Path: program, Directories: st.directories}
 	st.identity = mps.PIDFile(st.directories.Pipe)
 	return nil
+}
+
+// link makes the program. A link that a fake daemon left which was killed is replaced.
+func (st *stage) link(dir string) (string, error) {
+	program, err := mpsfake.Link(dir)
+	if errors.Is(err, fs.ErrExist) {
+		if id, err := mps.PIDFile(st.directories.Pipe)(); err == nil {
+			return "", fmt.Errorf("daemon %d runs in %s already", id.PID, dir)
+		}
+		if _, err := os.Readlink(program); err != nil {
+			return "", fmt.Errorf("%s is in the way: no link that a fake daemon left", program)
+		}
+		if err := os.Remove(program); err != nil {
+			return "", err
+		}
+		program, err = mpsfake.Link(dir)
+	}
+	if err != nil {
+		return "", errors.Join(errors.ErrUnsupported, err) // a system without links
+	}
+	return program, nil
 }
 
 func (st *stage) startInMemory(s script) error {

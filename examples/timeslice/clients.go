@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gpushare/gpushare/timeslice"
 )
@@ -236,6 +237,9 @@ func isKind(s string) bool {
 const maxName = 24
 
 func checkName(name string) error {
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("name %q is no UTF-8", name)
+	}
 	if n := len([]rune(name)); n == 0 || n > maxName {
 		return fmt.Errorf("name %q does not have 1 to %d characters", name, maxName)
 	}

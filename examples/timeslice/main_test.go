@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,8 +43,12 @@ func callWith(t *testing.T, stdin string, args ...string) (status int, stdout, s
 	t.Helper()
 	var out, err strings.Builder
 	status = run(t.Context(), args, strings.NewReader(stdin), &out, &err)
-	return status, out.String(), err.String()
+	return status, out.String(), progressLine.ReplaceAllString(err.String(), "")
 }
+
+// progressLine is what a command says of itself that takes seconds, as any may do on a
+// machine with much else to do.
+var progressLine = regexp.MustCompile(`(?m)^timeslice \w+: \d+ % done, now .*\n`)
 
 // done runs the program, which must succeed.
 func done(t *testing.T, args ...string) string {

@@ -154,6 +154,7 @@ func TestSimulateBadInput(t *testing.T) {
 		{"empty name", clients("=busy"), []string{"client 1", `name ""`}},
 		{"long name", clients("abcdefghijklmnopqrstuvwxyz=busy"), []string{"1 to 24 characters"}},
 		{"name with control characters", clients("a\x1b[2J=busy"), []string{`'\x1b'`}},
+		{"name that is no text", clients("0\x96=busy"), []string{"client 1", `"0\x96" is no UTF-8`}},
 		{"name twice", clients("a=busy,a=busy"), []string{"client 2", `"a" stands there twice`}},
 		{"name twice by number", clients("busy2=busy,2*busy"), []string{`"busy2" stands there twice`}},
 		{"unknown option", clients("busy:evry=1ms"), []string{`"evry=1ms"`, "is not known"}},

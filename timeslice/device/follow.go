@@ -40,6 +40,9 @@ func (s *Scheduler) Follow(ctx context.Context, engine timeslice.VGPUEngine, pac
 	if pace < 0 || pace > MaxPace {
 		return s.failed("follow the log", engine, fmt.Errorf("%w: pace %v is not above 0 and at most %v", timeslice.ErrInput, pace, MaxPace))
 	}
+	if f == nil {
+		return s.failed("follow the log", engine, fmt.Errorf("%w: no function for what is new", timeslice.ErrInput))
+	}
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	var t Tail

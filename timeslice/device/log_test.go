@@ -210,9 +210,12 @@ func TestFollowEnds(t *testing.T) {
 	for _, pace := range []time.Duration{-1, device.MaxPace + 1} {
 		err := s.Follow(t.Context(), graphics, pace, nil)
 		require.ErrorIs(t, err, timeslice.ErrInput)
+		require.ErrorContains(t, err, "pace")
 	}
+	err := s.Follow(t.Context(), graphics, 0, nil)
+	require.ErrorIs(t, err, timeslice.ErrInput)
 	batches := 0
-	err := s.Follow(t.Context(), graphics, time.Millisecond, func(b device.Batch) error {
+	err = s.Follow(t.Context(), graphics, time.Millisecond, func(b device.Batch) error {
 		assert.Empty(t, b.Entries)
 		batches++
 		return nil

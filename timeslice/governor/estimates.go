@@ -7,7 +7,8 @@ import (
 
 // Estimates remembers what kernels take, to have a cost to ask with. It is a table
 // of fixed size with one place for each residue of the key; a newcomer takes the
-// place of who was there. Not safe for concurrent use. Calls allocate nothing.
+// place of who was there. The zero value has no room and knows no cost. Not safe for
+// concurrent use. Calls allocate nothing.
 type Estimates struct {
 	places []estimate
 }
@@ -29,7 +30,7 @@ func NewEstimates(size int) (*Estimates, error) {
 // Cost is what a launch of this kernel is likely to take; zero if unknown. The
 // key is the caller's: function handle and launch size, hashed.
 func (e *Estimates) Cost(key uint64) time.Duration {
-	if p := e.place(key); p.key == key {
+	if p := e.place(key); p != nil && p.key == key {
 		return p.mean
 	}
 	return 0
@@ -40,6 +41,9 @@ func (e *Estimates) Cost(key uint64) time.Duration {
 func (e *Estimates) Learn(key uint64, used time.Duration) {
 	used = min(max(used, 1), MaxCost)
 	p := e.place(key)
+	if p == nil {
+		return
+	}
 	if p.key != key || p.mean == 0 {
 		*p = estimate{key: key, mean: used}
 		return
@@ -47,6 +51,10 @@ func (e *Estimates) Learn(key uint64, used time.Duration) {
 	p.mean = max((3*p.mean+used)/4, 1)
 }
 
+// place is nil in a table without room.
 func (e *Estimates) place(key uint64) *estimate {
+	if len(e.places) == 0 {
+		return nil
+	}
 	return &e.places[key%uint64(len(e.places))]
 }

@@ -48,6 +48,8 @@ func (s Signal) String() string {
 // Times are since a start of the caller's choosing and must not fall; one that
 // does counts as the latest seen. A negative time counts as zero.
 //
+// The zero value of a governor that has a constructor grants nothing.
+//
 // A Governor belongs to one goroutine unless it comes from [Locked]. Calls
 // allocate nothing.
 type Governor interface {
@@ -80,11 +82,16 @@ func (Open) Done(_, _, _ time.Duration) {}
 // Observe does nothing.
 func (Open) Observe(time.Duration, Signal, int64) {}
 
-// Locked returns a governor safe for concurrent use: g behind a mutex. The caller
-// must not use g itself any more. Threads of one process that read the clock
+// Locked returns a governor safe for concurrent use: g behind a mutex, or [Open] for
+// nil. The caller must not use g itself any more. Threads of one process that read the clock
 // before they get the lock may call with times slightly out of order, which
 // governors bear.
-func Locked(g Governor) Governor { return &locked{g: g} }
+func Locked(g Governor) Governor {
+	if g == nil {
+		return Open{}
+	}
+	return &locked{g: g}
+}
 
 type locked struct {
 	mu sync.Mutex

@@ -346,3 +346,24 @@ func TestOpen(t *testing.T) {
 	assert.Equal(t, "loss", governor.Loss.String())
 	assert.Equal(t, "unknown signal", governor.Signal(9).String())
 }
+
+// What no constructor made grants nothing and breaks nothing.
+func TestZeroValues(t *testing.T) {
+	t.Parallel()
+	for _, g := range []governor.Governor{
+		&governor.Feedback{}, &governor.AIMD{}, &governor.CoRun{}, &governor.Quota{}, &governor.TGS{}, &governor.Gemini{}, &governor.Vcuda{},
+	} {
+		for _, now := range []time.Duration{0, ms, time.Hour} {
+			assert.Equal(t, governor.Forever, g.Ask(now, ms), "%T", g)
+			g.Done(now, ms, ms)
+			g.Observe(now, governor.Used, int64(ms))
+			g.Observe(now, governor.Loss, 500)
+			g.Observe(now, governor.Pressure, 1)
+		}
+		assert.Equal(t, governor.Forever, g.Ask(2*time.Hour, ms), "%T", g)
+	}
+	var e governor.Estimates
+	e.Learn(3, ms)
+	assert.Zero(t, e.Cost(3))
+	assert.Zero(t, governor.Locked(nil).Ask(0, time.Hour))
+}

@@ -85,7 +85,7 @@ func grantedWithinBound(t *rapid.T) {
 		},
 		"done": func(t *rapid.T) {
 			if len(m.inflight) == 0 {
-				t.Skip("nothing in flight")
+				return // no t.Skip: an input of the fuzz target may ask for nothing else
 			}
 			i := rapid.IntRange(0, len(m.inflight)-1).Draw(t, "which")
 			used := rapid.OneOf(costs, rapid.Just(m.inflight[i])).Draw(t, "used")

@@ -55,7 +55,7 @@ func (v *Vcuda) Step(utilisation int) int64 {
 
 // Ask grants while the pool is not in debt.
 func (v *Vcuda) Ask(_, _ time.Duration) time.Duration {
-	if v.pool < 0 {
+	if v.pool < 0 || v.blocks == 0 { // in debt, or nobody made it
 		return Forever
 	}
 	v.pool -= v.blocks
@@ -131,6 +131,9 @@ func (t *TGS) Step(loss int) int64 {
 
 // Ask grants while the units of this period do not exceed the rate.
 func (t *TGS) Ask(now, _ time.Duration) time.Duration {
+	if t.period == 0 {
+		return Forever // nobody made it
+	}
 	now = max(time.Duration(instant(now)), t.last)
 	t.last = now
 	if now >= t.until {

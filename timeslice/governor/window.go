@@ -34,6 +34,9 @@ func (w *window) at(n int64) *slot { return &w.slots[n%(slots+1)] }
 // slide lets go of what has left the window.
 func (w *window) slide(now int64) {
 	w.now = now
+	if w.width == 0 {
+		return // nobody made it
+	}
 	to := now / w.width
 	if to-w.head > slots {
 		for i := range w.slots {
@@ -54,6 +57,9 @@ func (w *window) slide(now int64) {
 
 // full is how long the window stays full; it is up to now.
 func (w *window) full() time.Duration {
+	if w.width == 0 {
+		return Forever
+	}
 	left := w.sum - w.quota
 	if left < 0 {
 		return 0

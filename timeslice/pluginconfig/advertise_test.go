@@ -111,6 +111,7 @@ func TestEffective(t *testing.T) {
 		pluginconfig.CustomResources, pluginconfig.RenameReset, pluginconfig.DevicesReset, pluginconfig.MPSWins,
 		pluginconfig.DuplicateResource, pluginconfig.FailForced,
 	}
+	require.Equal(t, (&pluginconfig.Config{}).Effective(), (*pluginconfig.Config)(nil).Effective())
 	isReset := func(f pluginconfig.Finding) bool { return slices.Contains(resets, f.Code) }
 	rapid.Check(t, func(t *rapid.T) {
 		c := genConfig(t)

@@ -93,6 +93,9 @@ const (
 // resource has a selection of devices, or another new name than that of
 // renameByDefault; of entries for one resource the one with the most replicas is left.
 func (c *Config) Effective() *Config {
+	if c == nil {
+		c = &Config{}
+	}
 	e := &Config{Name: c.Name, Flags: c.Flags}
 	e.Flags.MIGStrategy = c.Flags.strategy()
 	switch {

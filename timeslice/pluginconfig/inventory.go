@@ -16,7 +16,7 @@ type Inventory []GPU
 // GPU is a GPU of a node.
 type GPU struct {
 	UUID       string // empty: "GPU-0" for the first
-	Product    string // "NVIDIA A100-SXM4-80GB"
+	Product    string // "NVIDIA A100-SXM4-80GB"; empty: not known, and in no label
 	Memory     int64  // MiB; 0: not known
 	Capability string // CUDA compute capability, such as "8.0"; empty: not known
 	MIGCapable bool

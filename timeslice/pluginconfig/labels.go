@@ -80,7 +80,11 @@ func (n *Node) migLabels(base *served, shares []share, strategy MIGStrategy) {
 		if strategy == MIGMixed {
 			name = prefix + "mig-" + profile
 		}
-		n.resourceLabels(name, sanitise(d.product)+"-MIG-"+sanitise(profile), counts[d.profile], shares, true)
+		product := sanitise(d.product)
+		if product != "" {
+			product += "-MIG-" + sanitise(profile)
+		}
+		n.resourceLabels(name, product, counts[d.profile], shares, true)
 		delete(n.Labels, name+".memory")
 		if d.Memory > 0 {
 			n.Labels[name+".memory"] = strconv.FormatInt(d.Memory, 10)
@@ -89,6 +93,7 @@ func (n *Node) migLabels(base *served, shares []share, strategy MIGStrategy) {
 }
 
 func (n *Node) resourceLabels(name, product string, count int, shares []share, shared bool) {
+	known := product != ""
 	replicas, strategy := 0, strategyNone // 0: sharing was not looked at
 	if shared {
 		replicas = 1
@@ -99,7 +104,9 @@ func (n *Node) resourceLabels(name, product string, count int, shares []share, s
 			}
 		}
 	}
-	n.Labels[name+".product"] = product
+	if known {
+		n.Labels[name+".product"] = product
+	}
 	n.Labels[name+".count"] = itoa(count)
 	n.Labels[name+".replicas"] = itoa(replicas)
 	n.Labels[name+".sharing-strategy"] = strategy

@@ -38,6 +38,14 @@ func TestLabels(t *testing.T) {
 			gpu + ".product": "GeForce-R-RTX-2080", gpu + ".count": "1", gpu + ".replicas": "4", gpu + ".sharing-strategy": "time-slicing",
 			"nvidia.com/mig.capable": "false", "nvidia.com/mps.capable": "false",
 		}, 0},
+		{"no product known", shared(), pluginconfig.Inventory{{}}, map[string]string{
+			gpu + ".count": "1", gpu + ".replicas": "4", gpu + ".sharing-strategy": "time-slicing",
+			"nvidia.com/mig.capable": "false", "nvidia.com/mps.capable": "false",
+		}, 0},
+		{"no product known, single", "flags: {migStrategy: single}\n", pluginconfig.Inventory{{MIGCapable: true, MIGEnabled: true, MIG: []pluginconfig.MIGDevice{{Profile: "1g.10gb"}}}}, map[string]string{
+			gpu + ".count": "1", gpu + ".replicas": "1", gpu + ".sharing-strategy": "none",
+			"nvidia.com/mig.capable": "true", "nvidia.com/mig.strategy": "single", "nvidia.com/mps.capable": "false",
+		}, 0},
 		{"MPS", strings.Replace(shared(), "timeSlicing", "mps", 1), pluginconfig.Inventory{{Product: "Tesla T4", Capability: "7.5"}}, map[string]string{
 			gpu + ".product": "Tesla-T4-SHARED", gpu + ".count": "1", gpu + ".replicas": "4", gpu + ".sharing-strategy": "mps",
 			gpu + ".family": "turing", gpu + ".compute.major": "7", gpu + ".compute.minor": "5",

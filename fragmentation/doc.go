@@ -86,7 +86,7 @@
 // all:
 //
 //	                               64 GPUs       512 GPUs     decision   all GPUs
-//	MIGFGD                       -18, -17 %     -33, -31 %     0.4 µs     160 µs
+//	MIGFGD                       -18, -17 %     -32, -31 %     0.4 µs     160 µs
 //	MIGFGD, used GPUs first      -17, -18 %     -37, -37 %     0.4 µs     160 µs
 //	Index, learned: the default  -16, -18 %     -35, -36 %     0.4 µs      25 µs
 //	Index, selected for the mix  -22, -23 %     -45, -45 %     0.4 µs      25 µs

@@ -41,6 +41,8 @@ const (
 	laneBits = 8
 	ones     = 0x0101010101010101
 	highs    = ones << (laneBits - 1) // free in every lane: a unit is chosen so
+
+	mostLaneShapes = 1 << 15 // so that levels of CPU and of GPUs together take 16 bits
 )
 
 func (t *fillTables) tableLanes(f *Fill) {
@@ -48,7 +50,7 @@ func (t *fillTables) tableLanes(f *Fill) {
 	for _, s := range f.shapes {
 		unit = gcd(unit, int64(s.milli))
 	}
-	if Whole/unit >= 1<<(laneBits-1) || len(f.shapes) >= 1<<16 {
+	if Whole/unit >= 1<<(laneBits-1) || len(f.shapes) > mostLaneShapes {
 		return
 	}
 	l := &t.lanes
@@ -143,7 +145,7 @@ func (l *fillLanes) of(f *Fill, x uint64, cpu int64, model string) (filled, low,
 	cpuLevel, gpuLevel := t.cpuLevel(cpu), int(l.levels[l.level(x)])-l.cpus
 	switch {
 	case gpuLevel == 0:
-		return 0, 0, math.MaxInt64
+		return 0, min(cpu, 0), math.MaxInt64
 	case cpuLevel == 0:
 		return 0, min(cpu, 0), t.cpus[0]
 	}

@@ -74,8 +74,19 @@ func TestFillPlateau(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		mix := genCoarseMix(t)
+		if rapid.IntRange(0, 3).Draw(t, "device memory") == 0 {
+			i := rapid.IntRange(0, len(mix)-1).Draw(t, "whose")
+			if mix[i].Shape.GPUs > 0 && mix[i].Shape.Profile == "" {
+				mix[i].Shape.DeviceMemory = rapid.Int64Range(1, 3000).Draw(t, "MiB")
+			}
+		}
 		v := fillOf(t, mix, genFillOptions(t))
 		s := genNode(t)
+		for i := range s.GPUs {
+			if !s.GPUs[i].Cut() {
+				s.GPUs[i].Memory = rapid.SampledFrom([]int64{0, 2000, 80000, 80000, 80000}).Draw(t, "MiB")
+			}
+		}
 		worth, low, high := v.Plateau(s)
 		require.Equal(t, v.Of(s), worth)
 		require.LessOrEqual(t, low, s.CPU)
@@ -89,8 +100,15 @@ func TestFillPlateau(t *testing.T) {
 		for i := range like.GPUs {
 			// What is beyond a multiple of the unit is of no use. An idle GPU is a
 			// multiple for units that divide a GPU.
-			if g := &like.GPUs[i]; g.Milli < fragmentation.Whole {
+			g := &like.GPUs[i]
+			if g.Milli < fragmentation.Whole {
 				g.Milli -= g.Milli % unitOf(mix)
+			}
+			// So is device memory beyond what goes with the milli-GPU.
+			enough := g.Memory
+			g.Memory = rapid.Int64Range(0, enough).Draw(t, "MiB left")
+			if _, ok := v.Key(like); !ok {
+				g.Memory = enough
 			}
 		}
 		full := *like
@@ -98,7 +116,7 @@ func TestFillPlateau(t *testing.T) {
 		if same, ok := v.Key(&full); ok && same == key {
 			require.Equal(t, worth, v.Of(&full), &full)
 		}
-		for _, cpu := range []int64{low, s.CPU, min(high-1, s.CPU*2), rapid.Int64Range(low, min(high-1, s.CPU*2+1)).Draw(t, "CPU")} {
+		for _, cpu := range []int64{low, s.CPU, min(high-1, 1<<40), rapid.Int64Range(low, min(high-1, s.CPU*2+1)).Draw(t, "CPU")} {
 			like.CPU = max(cpu, low)
 			same, ok := v.Key(like)
 			require.True(t, ok)

@@ -49,9 +49,9 @@ type gpuClass struct {
 // noClass is the class of uncut GPUs.
 const noClass = 0
 
-// boardSlot is a node with the classes of its GPUs.
+// boardSlot is the model of a node, and the classes of its GPUs.
 type boardSlot struct {
-	node    *Node
+	model   string
 	classes []uint16
 }
 
@@ -175,8 +175,8 @@ func (b *board) fill(v *View) {
 	}
 }
 
-// renew makes a slot what the view says; of a node of the same kind as before only
-// some GPUs are looked at.
+// renew makes a slot what the view says; of a node with as many GPUs of the same
+// model as before only some are looked at.
 func (b *board) renew(v *View, slot int, gpus GPUSet) {
 	var n *Node
 	if slot < v.size {
@@ -188,22 +188,17 @@ func (b *board) renew(v *View, slot int, gpus GPUSet) {
 	if b.broken {
 		return
 	}
-	if n == nil || at.node == nil || len(at.classes) != len(n.state.GPUs) ||
-		gpus == allGPUs && at.node.state.Model != n.state.Model {
+	if n == nil || len(at.classes) != len(n.state.GPUs) || at.model != n.state.Model {
 		for i := range at.classes {
 			b.change(slot, i, noClass)
 		}
-		at.node, at.classes = n, nil
+		*at = boardSlot{}
 		if n == nil {
 			return
 		}
-		at.classes = make([]uint16, len(n.state.GPUs))
-		for i := range at.classes {
-			b.change(slot, i, b.class(&n.state, i))
-		}
-		return
+		*at = boardSlot{n.state.Model, make([]uint16, len(n.state.GPUs))}
+		gpus = allGPUs
 	}
-	at.node = n
 	for gpus &= 1<<len(at.classes) - 1; gpus != 0; gpus &= gpus - 1 {
 		i := gpus.First()
 		// The classes are in the cache, the state of before mostly is not.

@@ -73,7 +73,7 @@ func (m *memory) newKind(shape fragmentation.Shape, h uint64, version int64) *ki
 	k := &kind{task: Task{Shape: shape}, hash: h, part: partIndex(&shape)}
 	k.policy = m.parts[k.part]
 	k.asked.Store(version)
-	if r, ok := k.policy.(gpuRater); ok {
+	if r, ok := k.policy.(gpuRater); ok && stateOnly(k.policy) { // else one that is made of another policy
 		k.byGPU = wellFormed(&k.task.Shape) && r.ratesGPUs(&k.task.Shape)
 	}
 	return k

@@ -6,18 +6,11 @@ import (
 	"github.com/gpushare/gpushare/fragmentation"
 )
 
-// plateauValue is a value that is the same for many states, which it names by a
-// number for the GPUs and a range of CPU.
-type plateauValue interface {
-	fragmentation.Value
-	Key(s *fragmentation.State) (key uint64, ok bool)
-	Plateau(s *fragmentation.State) (worth, low, high int64)
-}
-
-// plateaus remembers what such a value said. It has a fixed size, and is safe for
-// concurrent use without a lock.
+// plateaus remembers what an expected fill said, which is the same for many states:
+// those of a number for the GPUs and of a range of CPU. It has a fixed size, and is
+// safe for concurrent use without a lock.
 type plateaus struct {
-	value plateauValue
+	value *fragmentation.Fill
 	shift int
 	table []shelf
 }

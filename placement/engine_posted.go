@@ -53,19 +53,15 @@ func (m *memory) stand(n *Node) *posted {
 	return s
 }
 
-// cutAnew returns the GPUs that have another layout than before; all where the
-// nodes are not of one kind.
+// cutAnew returns the GPUs that have another layout than before; all where there
+// are more or fewer of them.
 func cutAnew(before, after *posted) GPUSet {
-	if before == nil || after == nil {
-		return allGPUs
-	}
-	was, is := &before.node.state, &after.node.state
-	if len(was.GPUs) != len(is.GPUs) || was.Model != is.Model {
+	if before == nil || after == nil || len(before.node.state.GPUs) != len(after.node.state.GPUs) {
 		return allGPUs
 	}
 	var set GPUSet
-	for i := range is.GPUs {
-		if was.GPUs[i].Layout != is.GPUs[i].Layout {
+	for i := range after.node.state.GPUs {
+		if before.node.state.GPUs[i].Layout != after.node.state.GPUs[i].Layout {
 			set |= 1 << i
 		}
 	}

@@ -341,4 +341,31 @@ func TestEngineManyClasses(t *testing.T) {
 		require.NoError(t, engine.Place(n.Name(), placement.Assignment{Task: job, Spot: choice.Spot}))
 		assertSameChoice(t, placement.FirstFit(), engine.View(), slices.Collect(engine.Nodes()), &job)
 	}
+	for i, spec := range specs { // until there are few
+		spec.Model = fmt.Sprintf("G%d", i%3)
+		_, err := engine.Put(spec, nil)
+		require.NoError(t, err)
+	}
+	shape.Models = "G2"
+	job := task("job", shape)
+	require.NoError(t, engine.Place("n0002", instanceAt("t", "4g.20gb", 0, 0)))
+	assertSameChoice(t, placement.FirstFit(), engine.View(), slices.Collect(engine.Nodes()), &job)
+}
+
+// More shapes than GPUs are ranked for.
+func TestEngineManyRankings(t *testing.T) {
+	t.Parallel()
+	policy := byIndex(t, twoIndexes()["a100-40gb"])
+	engine := placement.NewEngine(newCluster(t, cut(t, "a", "a100-40gb", 2), cut(t, "b", "a100-40gb", 2)), policy)
+	for round := range 3 {
+		for i := range 90 {
+			shape := instance("2g.10gb")
+			shape.Models = fragmentation.Models(fmt.Sprintf("a100-40gb|G%d", i))
+			job := task("job", shape)
+			assertSameChoice(t, policy, engine.View(), slices.Collect(engine.Nodes()), &job)
+			if i == 45 {
+				require.NoError(t, engine.Place("a", instanceAt(fmt.Sprintf("t%d", round), "2g.10gb", 0, 2*round)))
+			}
+		}
+	}
 }

@@ -18,8 +18,7 @@ type remembered struct {
 	shift  int
 	table  []said
 	models atomic.Pointer[map[string]uint64] // numbers from 1 on
-	// Of a value that is the same for many states; then the table is for the few
-	// states without a key.
+	// Of expected fill; then the table is for the few states without a key.
 	plateaus *plateaus
 }
 
@@ -47,8 +46,8 @@ func newRemembered(v fragmentation.Value, nodes int) *remembered {
 		return r
 	}
 	size := min(max(bits.Len(uint(4*nodes)), leastSaid), mostSaid)
-	if p, ok := v.(plateauValue); ok {
-		r.plateaus = &plateaus{value: p, shift: 64 - size, table: make([]shelf, 1<<size)}
+	if f, ok := v.(*fragmentation.Fill); ok {
+		r.plateaus = &plateaus{value: f, shift: 64 - size, table: make([]shelf, 1<<size)}
 		size = leastSaid
 	}
 	r.shift = 64 - size

@@ -23,8 +23,8 @@ Usage:
 
 The nodes and the tasks are of the workload that is built in, the MIG instances on
 A100 GPUs of 40 GB. Fleets are filled at random, so that hardly two nodes are alike,
-to three quarters, and to a half with MIG instances. For each task that is placed
-another one leaves. Give it a machine that does nothing else; with the same flags it
+to three quarters, and to a half with MIG instances. As each task comes another
+one leaves. Give it a machine that does nothing else; with the same flags it
 makes the same decisions again.
 
   -gpus LIST      default 1000,3000,10000,30000,100000

@@ -16,7 +16,7 @@ import (
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	prefix := filepath.Join(t.TempDir(), "growth")
-	status, out, errs := call(t, "growth", "-gpus", "40,80", "-decisions", "20", "-plot", prefix, "-json")
+	status, out, errs := call(t, "growth", "-gpus", "16,80", "-decisions", "20", "-plot", prefix, "-json")
 	require.Equal(t, exitDone, status, errs)
 	var r growthReport
 	dec := json.NewDecoder(strings.NewReader(out))
@@ -24,7 +24,7 @@ func TestGrowth(t *testing.T) {
 	require.NoError(t, dec.Decode(&r))
 	require.Len(t, r.Rows, 2*4)
 	for i, row := range r.Rows {
-		assert.Equal(t, []int{40, 80}[i/4], row.GPUs)
+		assert.Equal(t, []int{16, 80}[i/4], row.GPUs)
 		assert.Equal(t, []string{"FGD", "expected fill", "MIG-FGD", "value index"}[i%4], row.Rule)
 		assert.GreaterOrEqual(t, row.Engine, 0.0)
 		assert.Greater(t, row.Plain, 0.0)

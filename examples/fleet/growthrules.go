@@ -118,7 +118,8 @@ func (r *growthRule) fleet(ctx context.Context, gpus int) (*growthFleet, error) 
 		f.names = append(f.names, spec.Name)
 	}
 	anywhere := placement.Random(1)
-	for taken := int64(0); taken < capacity*r.fill; {
+	const mostTries = 10_000 // in a row: a small fleet may have no CPU for so much
+	for taken, tries := int64(0), 0; taken < capacity*r.fill && tries < mostTries; tries++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -135,6 +136,7 @@ func (r *growthRule) fleet(ctx context.Context, gpus int) (*growthFleet, error) 
 		after := f.cluster.Node(node.Name()).State()
 		taken += before.Left() - after.Left()
 		f.there = append(f.there, t.ID)
+		tries = 0
 	}
 	return f, nil
 }
@@ -201,6 +203,9 @@ func (f *growthFleet) round(ctx context.Context, engine *placement.Engine, decis
 				return 0, err
 			}
 			f.there = append(f.there, t.ID)
+		}
+		if len(f.there) == 0 {
+			continue
 		}
 		leaving := f.random.IntN(len(f.there))
 		engine.Release(f.there[leaving])

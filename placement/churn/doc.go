@@ -24,7 +24,7 @@
 // -loads 1" of the examples prints it:
 //
 //	rule                      8 GPUs      64 GPUs     512 GPUs
-//	best fit                  -3 / -4     -8 / -7     -16 / -15 %
+//	best fit                  -3 / -4     -7 / -7     -16 / -15 %
 //	MIG-FGD                   -6 / -8     -18 / -17   -32 / -31
 //	MIG-FGD, used GPUs first  -6 / -8     -17 / -18   -37 / -37
 //	selected value index      -8 / -9     -22 / -23   -45 / -45

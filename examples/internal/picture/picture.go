@@ -69,7 +69,7 @@ func Save(prefix string, width vg.Length, panels ...Panel) ([]string, error) {
 			return nil, fmt.Errorf("-plot %s: %w", f.name, err)
 		}
 		data := b.Bytes()
-		if f.picture == io.WriterTo(svg) { // where the font is missing, its likes will do
+		if f.picture == svg { // where the font is missing, its likes will do
 			data = bytes.ReplaceAll(data, []byte("font-family:"+family), []byte("font-family:"+family+",Arial,sans-serif"))
 		}
 		if err := os.WriteFile(f.name, data, 0o644); err != nil {

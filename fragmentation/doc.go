@@ -65,7 +65,7 @@
 //	        17 variants   default   several GPUs   decision   all nodes
 //	FGD        5.79 %      4.61 %       74 %          3 µs      0.1 ms
 //	Capped     5.46 %      4.40 %       67 %         10 µs      0.6 ms
-//	Fill       4.89 %      3.98 %       75 %         11 µs      3.7 ms
+//	Fill       4.89 %      3.98 %       75 %         12 µs      3.7 ms
 //
 // When to take them, and when not:
 //

@@ -162,7 +162,7 @@ func parseSweep(args []string) (sweepOptions, error) {
 		}
 	}
 	if len(o.cells()) == 0 {
-		return bad(errors.New("nothing to run: give -openb, or -mixes that the models have profiles for"))
+		return bad(errors.New("nothing to run: give -openb, or -mixes that the models have profiles for, and for a fleet of several -rules that are not for one"))
 	}
 	return o, nil
 }

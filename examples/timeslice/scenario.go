@@ -59,7 +59,7 @@ func disciplineOf(name string) (timeslice.Discipline, error) {
 // parsePolicies reads "equal,fixed" or "all".
 func parsePolicies(list string) []string {
 	if list == "all" {
-		return policyNames[:]
+		return slices.Clone(policyNames[:]) // what is checked is rewritten
 	}
 	return strings.Split(list, ",")
 }

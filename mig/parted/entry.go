@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gpushare/gpushare/internal/yaml11"
 )
 
 // entry returns an entry, and whether it is right.
@@ -14,7 +16,7 @@ func (r *reader) entry(item *yaml.Node) (Entry, bool) {
 	}
 	r.field = ""
 	if n.Kind != yaml.MappingNode {
-		r.fail(at(n), "%s instead of an entry, which is a map with devices and mig-enabled", describe(n))
+		r.fail(at(n), "%s instead of an entry, which is a map with devices and mig-enabled", yaml11.Describe(n))
 		return Entry{}, false
 	}
 	before := len(r.problems)
@@ -35,11 +37,11 @@ func (r *reader) entry(item *yaml.Node) (Entry, bool) {
 			e.All, e.Devices = r.devices(v)
 		case "mig-enabled":
 			hasEnabled = true
-			if e.Enabled, ok = boolean(v); !ok && !isNull(v) {
-				r.fail(at(v), "%s instead of true or false", describe(v))
+			if e.Enabled, ok = yaml11.Bool(v); !ok && !yaml11.IsNull(v) {
+				r.fail(at(v), "%s instead of true or false", yaml11.Describe(v))
 			}
 		case "mig-devices":
-			hasInstances, instancesAt = !isNull(v), p.at
+			hasInstances, instancesAt = !yaml11.IsNull(v), p.at
 			e.Instances = r.instances(v)
 		default:
 			r.field = ""
@@ -69,7 +71,7 @@ func (r *reader) entry(item *yaml.Node) (Entry, bool) {
 }
 
 func (r *reader) filters(n *yaml.Node) []Filter {
-	if isNull(n) {
+	if yaml11.IsNull(n) {
 		return nil
 	}
 	if s, ok := text(n); ok {
@@ -83,7 +85,7 @@ func (r *reader) filters(n *yaml.Node) []Filter {
 		if n.Kind == yaml.ScalarNode && strings.HasPrefix(n.Value, "0x") {
 			hint = "; put it in quotes"
 		}
-		r.fail(at(n), "%s instead of a text or a list of texts%s", describe(n), hint)
+		r.fail(at(n), "%s instead of a text or a list of texts%s", yaml11.Describe(n), hint)
 		return nil
 	}
 	var all []Filter
@@ -94,7 +96,7 @@ func (r *reader) filters(n *yaml.Node) []Filter {
 		}
 		s, ok := text(v)
 		if !ok {
-			r.fail(at(item), "%s in the list instead of a text in quotes", describe(v))
+			r.fail(at(item), "%s in the list instead of a text in quotes", yaml11.Describe(v))
 			continue
 		}
 		all = append(all, Filter{Text: s, Pos: at(item)})
@@ -107,7 +109,7 @@ func (r *reader) devices(n *yaml.Node) (all bool, indices []int) {
 		return true, nil
 	}
 	if n.Kind != yaml.SequenceNode {
-		r.fail(at(n), "%s instead of all or a list of indices", describe(n))
+		r.fail(at(n), "%s instead of all or a list of indices", yaml11.Describe(n))
 		return false, nil
 	}
 	for _, item := range n.Content {
@@ -115,9 +117,9 @@ func (r *reader) devices(n *yaml.Node) (all bool, indices []int) {
 		if !ok {
 			return false, nil
 		}
-		i, ok := integer(v)
+		i, ok := yaml11.Int(v)
 		if !ok {
-			r.fail(at(item), "%s in the list instead of the index of a GPU", describe(v))
+			r.fail(at(item), "%s in the list instead of the index of a GPU", yaml11.Describe(v))
 			continue
 		}
 		indices = append(indices, i)
@@ -126,11 +128,11 @@ func (r *reader) devices(n *yaml.Node) (all bool, indices []int) {
 }
 
 func (r *reader) instances(n *yaml.Node) []Count {
-	if isNull(n) {
+	if yaml11.IsNull(n) {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fail(at(n), "%s instead of a map from profiles to counts", describe(n))
+		r.fail(at(n), "%s instead of a map from profiles to counts", yaml11.Describe(n))
 		return nil
 	}
 	before := len(r.problems)
@@ -145,12 +147,12 @@ func (r *reader) instances(n *yaml.Node) []Count {
 			r.fail(p.at, "profile %q: %v", p.key, err)
 			continue
 		}
-		count, ok := integer(v)
+		count, ok := yaml11.Int(v)
 		switch {
-		case isNull(v):
+		case yaml11.IsNull(v):
 			count = 0 // as JSON reads it
 		case !ok:
-			r.fail(at(v), "%s: %s instead of a count", p.key, describe(v))
+			r.fail(at(v), "%s: %s instead of a count", p.key, yaml11.Describe(v))
 			continue
 		case count < 0:
 			r.fail(at(v), "%s: count %d is negative", p.key, count)

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gpushare/gpushare/internal/yaml11"
 )
 
 // Parse reads a configuration from YAML or JSON. The name is that of the file,
@@ -45,7 +47,7 @@ func (r *reader) root(c *Config, n *yaml.Node) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fail(at(n), "%s instead of a map with version and mig-configs", describe(n))
+		r.fail(at(n), "%s instead of a map with version and mig-configs", yaml11.Describe(n))
 		return
 	}
 	hasVersion := false
@@ -74,7 +76,7 @@ func (r *reader) version(n *yaml.Node) {
 		return
 	}
 	if s, ok := text(n); !ok || s != Version {
-		r.fail(at(n), "%s instead of %q", describe(n), Version)
+		r.fail(at(n), "%s instead of %q", yaml11.Describe(n), Version)
 	}
 }
 
@@ -83,8 +85,8 @@ func (r *reader) labels(c *Config, n *yaml.Node) {
 	if !ok {
 		return
 	}
-	if v.Kind != yaml.MappingNode && !isNull(v) {
-		r.fail(at(v), "%s instead of a map of labels", describe(v))
+	if v.Kind != yaml.MappingNode && !yaml11.IsNull(v) {
+		r.fail(at(v), "%s instead of a map of labels", yaml11.Describe(v))
 		return
 	}
 	pairs := r.pairs(v)
@@ -104,10 +106,10 @@ func (r *reader) labels(c *Config, n *yaml.Node) {
 					l.Entries = append(l.Entries, e)
 				}
 			}
-		case entries.Kind == yaml.SequenceNode || isNull(entries):
+		case entries.Kind == yaml.SequenceNode || yaml11.IsNull(entries):
 			r.fail(p.at, "at least one entry is needed")
 		default:
-			r.fail(at(entries), "%s instead of a list of entries", describe(entries))
+			r.fail(at(entries), "%s instead of a list of entries", yaml11.Describe(entries))
 		}
 		if len(l.Entries) > 0 {
 			c.Labels = append(c.Labels, l)

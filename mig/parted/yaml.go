@@ -1,15 +1,12 @@
 package parted
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
-	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gpushare/gpushare/internal/yaml11"
 )
 
 // mostNodes bounds what a file may expand to: a few lines of aliases can stand
@@ -70,90 +67,12 @@ func at(n *yaml.Node) Pos { return Pos{Line: n.Line, Column: n.Column} }
 
 // document returns the root of the only document, or nil for a text without any.
 func (r *reader) document(data []byte) *yaml.Node {
-	for offset := 0; offset < len(data); {
-		c, size := utf8.DecodeRune(data[offset:])
-		if c == utf8.RuneError && size == 1 {
-			// The library also takes UTF-16 with a byte order mark, but then columns
-			// would be wrong.
-			r.fail(place(data, offset), "not UTF-8")
-			return nil
-		}
-		offset += size
+	root, fault := yaml11.Document(data, "mig-parted")
+	if fault != nil {
+		r.fail(Pos{fault.Line, fault.Column}, "%s", fault.Message)
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var root *yaml.Node
-	for {
-		var doc yaml.Node
-		err := dec.Decode(&doc)
-		switch {
-		case errors.Is(err, io.EOF):
-			return root
-		case err != nil:
-			message := libraryPrefix.ReplaceAllString(err.Error(), "")
-			offset := stopped(data)
-			if data[offset] == '\t' && strings.HasSuffix(message, "cannot start any token") {
-				message += ": a tab, where YAML wants blanks"
-			}
-			r.fail(place(data, offset), "%s", message)
-			return nil
-		}
-		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-			continue
-		}
-		if root != nil {
-			r.fail(at(doc.Content[0]), "a second document, which mig-parted would not read")
-			return nil
-		}
-		root = doc.Content[0]
-	}
+	return root
 }
-
-// libraryPrefix is what stands before the message in an error of the library. Its
-// line is that of the collection around the fault, or one before it, or missing.
-var libraryPrefix = regexp.MustCompile(`^yaml: (line \d+: )?`)
-
-// stopped returns where the line begins, blanks aside, in which the reading of a
-// text that is not YAML ends.
-func stopped(data []byte) (offset int) {
-	r := &slowReader{data: data}
-	dec := yaml.NewDecoder(r)
-	for {
-		var doc yaml.Node
-		if dec.Decode(&doc) != nil {
-			break
-		}
-	}
-	read := bytes.TrimRight(data[:r.read], " \r\n")
-	begin := bytes.LastIndexByte(read, '\n') + 1
-	blanks := len(read[begin:]) - len(bytes.TrimLeft(read[begin:], " "))
-	return begin + blanks
-}
-
-// place returns where a byte stands.
-func place(data []byte, offset int) Pos {
-	begin := bytes.LastIndexByte(data[:offset], '\n') + 1
-	return Pos{Line: 1 + bytes.Count(data[:begin], []byte("\n")), Column: 1 + utf8.RuneCount(data[begin:offset])}
-}
-
-// slowReader returns one byte at a time, so that it knows how far its user got.
-type slowReader struct {
-	data []byte
-	read int
-}
-
-func (r *slowReader) Read(p []byte) (int, error) {
-	if r.read == len(r.data) {
-		return 0, io.EOF
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	p[0] = r.data[r.read]
-	r.read++
-	return 1, nil
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // pair is a key of a mapping with its value.
 type pair struct {
@@ -178,7 +97,7 @@ func (r *reader) pairs(n *yaml.Node) []pair {
 			merges = append(merges, n.Content[i+1])
 			continue
 		}
-		name, ok := keyText(key)
+		name, ok := yaml11.Key(key)
 		if !ok {
 			r.fail(at(key), "a key must be a text")
 			continue
@@ -225,7 +144,7 @@ func (r *reader) merge(into []pair, have map[string]Pos, n *yaml.Node, depth int
 				deeper = append(deeper, from.Content[i+1])
 				continue
 			}
-			name, ok := keyText(key)
+			name, ok := yaml11.Key(key)
 			if _, there := have[name]; !ok || there {
 				continue // a bad key is reported where the mapping stands
 			}
@@ -239,4 +158,12 @@ func (r *reader) merge(into []pair, have map[string]Pos, n *yaml.Node, depth int
 		r.fail(at(n), "a merge key needs a map or a list of maps")
 	}
 	return into
+}
+
+// text reads a string.
+func text(n *yaml.Node) (string, bool) {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
+		return "", false
+	}
+	return n.Value, true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpushare/gpushare/internal/yaml11"
 	"github.com/gpushare/gpushare/timeslice"
 )
 
@@ -56,7 +57,7 @@ func (k *checker) values() {
 	switch k.c.Flags.strategy() {
 	case MIGNone, MIGSingle, MIGMixed:
 	default:
-		k.add(Error, BadValue, "flags.migStrategy", Pos{}, "%s is none of none, single, mixed", quote(string(k.c.Flags.MIGStrategy)))
+		k.add(Error, BadValue, "flags.migStrategy", Pos{}, "%s is none of none, single, mixed", yaml11.Quote(string(k.c.Flags.MIGStrategy)))
 	}
 	if p := k.c.Flags.AllocationPolicy; p != timeslice.Distributed && p != timeslice.Packed {
 		k.add(Error, BadValue, "flags.plugin.sharedDevicesAllocationPolicy", Pos{}, "the device plugin has no policy %s", p)
@@ -85,9 +86,9 @@ func (k *checker) values() {
 func (k *checker) name(field, name string, p Pos) {
 	switch problem := badName(name); {
 	case !strings.HasPrefix(name, prefix):
-		k.add(Error, BadName, field, p, "%s does not begin with %s", quote(name), prefix)
+		k.add(Error, BadName, field, p, "%s does not begin with %s", yaml11.Quote(name), prefix)
 	case problem != "":
-		k.add(Error, BadName, field, p, "%s: %s", quote(name), problem)
+		k.add(Error, BadName, field, p, "%s: %s", yaml11.Quote(name), problem)
 	}
 }
 
@@ -100,7 +101,7 @@ func (k *checker) devices(field string, r Resource) {
 	for _, s := range d.List {
 		switch ref, ok := shortRef(s); {
 		case !ok || ref != s:
-			k.add(Error, BadValue, field, r.DevicesPos, "%s is no device", quote(s))
+			k.add(Error, BadValue, field, r.DevicesPos, "%s is no device", yaml11.Quote(s))
 		case seen[ref]:
 			k.add(Error, DuplicateDevice, field, r.DevicesPos, "device %s stands there twice", ref)
 		default:

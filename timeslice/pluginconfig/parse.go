@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/gpushare/gpushare/internal/yaml11"
 	"github.com/gpushare/gpushare/timeslice"
 )
 
@@ -53,14 +54,14 @@ func (r *reader) root(c *Config, n *yaml.Node) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fail(Syntax, "", at(n), "%s instead of a map with version, flags and sharing", describe(n))
+		r.fail(Syntax, "", at(n), "%s instead of a map with version, flags and sharing", yaml11.Describe(n))
 		return
 	}
 	for _, e := range r.section("", "", n) {
 		switch e.known.key {
 		case "version":
-			if v, ok := text(e.value); !isNull(e.value) && (!ok || v != "" && v != Version) {
-				r.fail(BadValue, e.field, at(e.value), "%s instead of %q", describe(e.value), Version)
+			if v, ok := text(e.value); !yaml11.IsNull(e.value) && (!ok || v != "" && v != Version) {
+				r.fail(BadValue, e.field, at(e.value), "%s instead of %q", yaml11.Describe(e.value), Version)
 			}
 		case "flags":
 			r.flags(&c.Flags, "flags", e)
@@ -79,10 +80,10 @@ func (r *reader) root(c *Config, n *yaml.Node) {
 // block returns the entries of a section that may be left empty.
 func (r *reader) block(section string, e entry) []entry {
 	switch {
-	case isNull(e.value):
+	case yaml11.IsNull(e.value):
 		return nil
 	case e.value.Kind != yaml.MappingNode:
-		r.fail(Syntax, e.field, at(e.value), "%s instead of a map with %s", describe(e.value), schema(section).names())
+		r.fail(Syntax, e.field, at(e.value), "%s instead of a map with %s", yaml11.Describe(e.value), schema(section).names())
 		return nil
 	}
 	return r.section(section, e.field, e.value)
@@ -112,19 +113,19 @@ func (r *reader) flags(f *Flags, section string, e entry) {
 // setting checks the value of a key that holds no keys, and returns its text.
 func (r *reader) setting(e entry) (string, bool) {
 	v := e.value
-	if isNull(v) {
+	if yaml11.IsNull(v) {
 		return "", false
 	}
 	switch e.known.kind {
 	case switched:
-		if _, ok := boolean(v); !ok {
-			r.fail(Syntax, e.field, at(v), "%s instead of true or false", describe(v))
+		if _, ok := yaml11.Bool(v); !ok {
+			r.fail(Syntax, e.field, at(v), "%s instead of true or false", yaml11.Describe(v))
 		}
 		return "", false
 	case flag:
 		s, ok := text(v)
 		if !ok {
-			r.fail(Syntax, e.field, at(v), "%s instead of a text", describe(v))
+			r.fail(Syntax, e.field, at(v), "%s instead of a text", yaml11.Describe(v))
 			return "", false
 		}
 		return s, r.allowed(e, s, v)
@@ -152,7 +153,7 @@ func (r *reader) listed(e entry, item *yaml.Node) {
 	}
 	s, ok := text(v)
 	if !ok {
-		r.fail(Syntax, e.field, at(v), "%s instead of a text", describe(v))
+		r.fail(Syntax, e.field, at(v), "%s instead of a text", yaml11.Describe(v))
 		return
 	}
 	r.allowed(e, s, v)
@@ -162,7 +163,7 @@ func (r *reader) allowed(e entry, s string, v *yaml.Node) bool {
 	if len(e.known.values) == 0 || slices.Contains(e.known.values, s) {
 		return true
 	}
-	r.fail(BadValue, e.field, at(v), "%s is none of %s", quote(s), strings.Join(e.known.values, ", "))
+	r.fail(BadValue, e.field, at(v), "%s is none of %s", yaml11.Quote(s), strings.Join(e.known.values, ", "))
 	return false
 }
 
@@ -170,12 +171,12 @@ func (r *reader) interval(e entry) {
 	v := e.value
 	if s, ok := text(v); ok {
 		if _, err := time.ParseDuration(s); err != nil && s != "infinite" {
-			r.fail(BadValue, e.field, at(v), "%s is no time such as 60s", quote(s))
+			r.fail(BadValue, e.field, at(v), "%s is no time such as 60s", yaml11.Quote(s))
 		}
 		return
 	}
 	if v.Kind != yaml.ScalarNode || v.ShortTag() != "!!int" && v.ShortTag() != "!!float" {
-		r.fail(Syntax, e.field, at(v), "%s instead of a time such as 60s", describe(v))
+		r.fail(Syntax, e.field, at(v), "%s instead of a time such as 60s", yaml11.Describe(v))
 	}
 }
 
@@ -183,7 +184,7 @@ func (r *reader) interval(e entry) {
 func (r *reader) channels(e entry) {
 	v := e.value
 	if v.Kind != yaml.SequenceNode {
-		r.fail(Syntax, e.field, at(v), "%s instead of a list of numbers", describe(v))
+		r.fail(Syntax, e.field, at(v), "%s instead of a list of numbers", yaml11.Describe(v))
 		return
 	}
 	for i, item := range v.Content {
@@ -191,8 +192,8 @@ func (r *reader) channels(e entry) {
 		if !ok {
 			return
 		}
-		if id, ok := integer(n); !ok || id != 0 || i > 0 {
-			r.fail(BadValue, e.field, at(n), "%s in the list; channel 0, once, is all that is supported", describe(n))
+		if id, ok := yaml11.Int(n); !ok || id != 0 || i > 0 {
+			r.fail(BadValue, e.field, at(n), "%s in the list; channel 0, once, is all that is supported", yaml11.Describe(n))
 			return
 		}
 	}
@@ -200,11 +201,11 @@ func (r *reader) channels(e entry) {
 
 // items returns the entries of a list of maps.
 func (r *reader) items(section string, e entry) (items []*yaml.Node) {
-	if isNull(e.value) {
+	if yaml11.IsNull(e.value) {
 		return nil
 	}
 	if e.value.Kind != yaml.SequenceNode {
-		r.fail(Syntax, e.field, at(e.value), "%s instead of a list", describe(e.value))
+		r.fail(Syntax, e.field, at(e.value), "%s instead of a list", yaml11.Describe(e.value))
 		return nil
 	}
 	for i, item := range e.value.Content {
@@ -213,7 +214,7 @@ func (r *reader) items(section string, e entry) (items []*yaml.Node) {
 			return items
 		}
 		if n.Kind != yaml.MappingNode {
-			r.fail(Syntax, element(e.field, i), at(n), "%s instead of a map with %s", describe(n), schema(section).names())
+			r.fail(Syntax, element(e.field, i), at(n), "%s instead of a map with %s", yaml11.Describe(n), schema(section).names())
 			n = nil
 		}
 		items = append(items, n)
@@ -237,10 +238,10 @@ func (r *reader) patterns(c *Config, e entry) {
 				there[e.known.key] = true
 				if e.known.key == "name" {
 					p.Name = r.name(e)
-				} else if s, ok := text(e.value); ok || isNull(e.value) {
+				} else if s, ok := text(e.value); ok || yaml11.IsNull(e.value) {
 					p.Pattern = s
 				} else {
-					r.fail(Syntax, e.field, at(e.value), "%s instead of a text", describe(e.value))
+					r.fail(Syntax, e.field, at(e.value), "%s instead of a text", yaml11.Describe(e.value))
 				}
 			}
 			for _, key := range []string{"pattern", "name"} {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gpushare/gpushare/internal/yaml11"
 )
 
 func (r *reader) sharing(c *Config, e entry) {
@@ -11,7 +13,7 @@ func (r *reader) sharing(c *Config, e entry) {
 		// Nothing instead of a section is an empty one for time-slicing, which the
 		// plugin refuses, and none at all for MPS.
 		if e.known.key == "mps" {
-			if !isNull(e.value) {
+			if !yaml11.IsNull(e.value) {
 				c.MPS = r.replicated(e)
 			}
 			continue
@@ -28,12 +30,12 @@ func (r *reader) replicated(e entry) *Section {
 		case "renameByDefault":
 			s.RenameByDefault = r.truth(e)
 		case "failRequestsGreaterThanOne":
-			if !isNull(e.value) {
+			if !yaml11.IsNull(e.value) {
 				v := r.truth(e)
 				s.FailRequests = &v
 			}
 		case "resources":
-			hasResources = !isNull(e.value)
+			hasResources = !yaml11.IsNull(e.value)
 			for i, n := range r.items("sharing.[]", e) {
 				if n != nil {
 					s.Resources = append(s.Resources, r.resource(element(e.field, i), n))
@@ -44,16 +46,16 @@ func (r *reader) replicated(e entry) *Section {
 			}
 		}
 	}
-	if !hasResources && (isNull(here.value) || here.value.Kind == yaml.MappingNode) {
+	if !hasResources && (yaml11.IsNull(here.value) || here.value.Kind == yaml.MappingNode) {
 		r.fail(Missing, here.field, here.at, "resources is missing: at least one is needed")
 	}
 	return s
 }
 
 func (r *reader) truth(e entry) bool {
-	v, ok := boolean(e.value)
-	if !ok && !isNull(e.value) {
-		r.fail(Syntax, e.field, at(e.value), "%s instead of true or false", describe(e.value))
+	v, ok := yaml11.Bool(e.value)
+	if !ok && !yaml11.IsNull(e.value) {
+		r.fail(Syntax, e.field, at(e.value), "%s instead of true or false", yaml11.Describe(e.value))
 	}
 	return v
 }
@@ -71,9 +73,9 @@ func (r *reader) resource(field string, n *yaml.Node) Resource {
 		case "devices":
 			res.Devices, res.DevicesPos = r.devices(e), e.at
 		case "replicas":
-			v, ok := integer(e.value)
-			if !ok && !isNull(e.value) {
-				r.fail(Syntax, e.field, at(e.value), "resource %s: %s instead of a whole number", nameOr(res.Name), describe(e.value))
+			v, ok := yaml11.Int(e.value)
+			if !ok && !yaml11.IsNull(e.value) {
+				r.fail(Syntax, e.field, at(e.value), "resource %s: %s instead of a whole number", nameOr(res.Name), yaml11.Describe(e.value))
 				v = minReplicas
 			} else if v < minReplicas {
 				r.fail(BadValue, e.field, at(e.value), "resource %s: %d replicas; at least %d are needed, for MPS too",
@@ -100,8 +102,8 @@ func nameOr(name string) string {
 // name reads a resource name and puts the prefix before it.
 func (r *reader) name(e entry) string {
 	s, ok := text(e.value)
-	if !ok && !isNull(e.value) {
-		r.fail(Syntax, e.field, at(e.value), "%s instead of a resource name", describe(e.value))
+	if !ok && !yaml11.IsNull(e.value) {
+		r.fail(Syntax, e.field, at(e.value), "%s instead of a resource name", yaml11.Describe(e.value))
 		return ""
 	}
 	full := s
@@ -109,11 +111,11 @@ func (r *reader) name(e entry) string {
 		full = prefix + full
 	}
 	if problem := badName(full); problem != "" {
-		r.fail(BadName, e.field, at(e.value), "%s: %s", quote(s), problem)
+		r.fail(BadName, e.field, at(e.value), "%s: %s", yaml11.Quote(s), problem)
 		return ""
 	}
 	if full != s {
-		r.add(Note, PrefixAdded, e.field, at(e.value), "%s is read as %s", quote(s), full)
+		r.add(Note, PrefixAdded, e.field, at(e.value), "%s is read as %s", yaml11.Quote(s), full)
 	}
 	return full
 }
@@ -142,7 +144,7 @@ func (r *reader) devices(e entry) Devices {
 	if s, ok := text(v); ok && s == "all" {
 		return Devices{}
 	}
-	if n, ok := integer(v); ok {
+	if n, ok := yaml11.Int(v); ok {
 		if n <= 0 {
 			r.fail(BadValue, e.field, at(v), "a count of %d devices; at least 1 is needed", n)
 			return Devices{}
@@ -150,7 +152,7 @@ func (r *reader) devices(e entry) Devices {
 		return Devices{Count: n}
 	}
 	if v.Kind != yaml.SequenceNode {
-		r.fail(BadValue, e.field, at(v), "%s instead of all, a count or a list of devices", describe(v))
+		r.fail(BadValue, e.field, at(v), "%s instead of all, a count or a list of devices", yaml11.Describe(v))
 		return Devices{}
 	}
 	if len(v.Content) == 0 {
@@ -164,13 +166,13 @@ func (r *reader) devices(e entry) Devices {
 			return Devices{}
 		}
 		ref, ok := deviceRef(n)
-		if isNull(n) {
+		if yaml11.IsNull(n) {
 			r.fail(BadValue, element(e.field, i), at(n), "nothing in a list of devices, which the device plugin reads as GPU 0")
 			continue
 		}
 		if !ok {
 			r.fail(BadValue, element(e.field, i), at(n),
-				"%s is neither an index such as 0, an index of a MIG device such as 0:1, nor a UUID", describe(n))
+				"%s is neither an index such as 0, an index of a MIG device such as 0:1, nor a UUID", yaml11.Describe(n))
 			continue
 		}
 		if p, twice := first[ref]; twice {
@@ -185,7 +187,7 @@ func (r *reader) devices(e entry) Devices {
 
 // deviceRef reads a reference to a device, in its shortest form.
 func deviceRef(n *yaml.Node) (string, bool) {
-	if i, ok := integer(n); ok {
+	if i, ok := yaml11.Int(n); ok {
 		return shortRef(itoa(i))
 	}
 	s, ok := text(n)

@@ -1,15 +1,12 @@
 package pluginconfig
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"regexp"
-	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/gpushare/gpushare/internal/yaml11"
 )
 
 const (
@@ -68,44 +65,19 @@ func at(n *yaml.Node) Pos { return Pos{Line: n.Line, Column: n.Column} }
 
 // document returns the root of the only document, or nil for a text without any.
 func (r *reader) document(data []byte) *yaml.Node {
-	for offset := 0; offset < len(data); {
-		c, size := utf8.DecodeRune(data[offset:])
-		if c == utf8.RuneError && size == 1 {
-			r.fail(Syntax, "", place(data, offset), "not UTF-8")
-			return nil
-		}
-		offset += size
+	root, fault := yaml11.Document(data, "the device plugin")
+	if fault != nil {
+		r.fail(Syntax, "", Pos{fault.Line, fault.Column}, "%s", fault.Message)
+		return nil
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	var root *yaml.Node
-	for {
-		var doc yaml.Node
-		err := dec.Decode(&doc)
-		switch {
-		case errors.Is(err, io.EOF):
-			return root
-		case err != nil:
-			message := libraryPrefix.ReplaceAllString(err.Error(), "")
-			offset := stopped(data)
-			if offset < len(data) && data[offset] == '\t' && strings.HasSuffix(message, "cannot start any token") {
-				message += ": a tab, where YAML wants blanks"
-			}
-			r.fail(Syntax, "", place(data, offset), "%s", message)
-			return nil
-		}
-		if len(doc.Content) == 0 || isNull(doc.Content[0]) {
-			continue
-		}
-		if root != nil {
-			r.fail(Syntax, "", at(doc.Content[0]), "a second document, which the device plugin does not read")
-			return nil
-		}
-		root = doc.Content[0]
-		if n := contained(root, map[*yaml.Node]bool{}); n != nil {
-			r.fail(Syntax, "", at(n), "%s stands within the value that it is an alias of", quote("*"+n.Value))
-			return nil
-		}
+	if root == nil {
+		return nil
 	}
+	if n := contained(root, map[*yaml.Node]bool{}); n != nil {
+		r.fail(Syntax, "", at(n), "%s stands within the value that it is an alias of", yaml11.Quote("*"+n.Value))
+		return nil
+	}
+	return root
 }
 
 // contained returns the first alias of a value that it is part of; nil if there is
@@ -122,51 +94,6 @@ func contained(n *yaml.Node, around map[*yaml.Node]bool) *yaml.Node {
 		}
 	}
 	return nil
-}
-
-// libraryPrefix is what stands before the message in an error of the library. Its
-// line is that of the collection around the fault, or one before it, or missing.
-var libraryPrefix = regexp.MustCompile(`^yaml: (line \d+: )?`)
-
-// stopped returns where the line begins, blanks aside, in which the reading of a
-// text that is not YAML ends.
-func stopped(data []byte) (offset int) {
-	r := &slowReader{data: data}
-	dec := yaml.NewDecoder(r)
-	for {
-		var doc yaml.Node
-		if dec.Decode(&doc) != nil {
-			break
-		}
-	}
-	read := bytes.TrimRight(data[:r.read], " \r\n")
-	begin := bytes.LastIndexByte(read, '\n') + 1
-	blanks := len(read[begin:]) - len(bytes.TrimLeft(read[begin:], " "))
-	return begin + blanks
-}
-
-// place returns where a byte stands.
-func place(data []byte, offset int) Pos {
-	begin := bytes.LastIndexByte(data[:offset], '\n') + 1
-	return Pos{Line: 1 + bytes.Count(data[:begin], []byte("\n")), Column: 1 + utf8.RuneCount(data[begin:offset])}
-}
-
-// slowReader returns one byte at a time, so that it knows how far its user got.
-type slowReader struct {
-	data []byte
-	read int
-}
-
-func (r *slowReader) Read(p []byte) (int, error) {
-	if r.read == len(r.data) {
-		return 0, io.EOF
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	p[0] = r.data[r.read]
-	r.read++
-	return 1, nil
 }
 
 // pair is a key of a mapping with its value, aliases resolved.
@@ -192,14 +119,14 @@ func (r *reader) pairs(field string, n *yaml.Node) []pair {
 			merges = append(merges, n.Content[i+1])
 			continue
 		}
-		name, ok := keyText(key)
+		name, ok := yaml11.Key(key)
 		if !ok {
 			r.fail(Syntax, field, at(n.Content[i]), "a key must be a text")
 			continue
 		}
 		if first, twice := own[name]; twice {
 			r.fail(DuplicateKey, join(field, name), at(n.Content[i]),
-				"%s stands there twice, first in line %d; the device plugin takes the last", quote(name), first.Line)
+				"%s stands there twice, first in line %d; the device plugin takes the last", yaml11.Quote(name), first.Line)
 			continue
 		}
 		own[name] = at(n.Content[i])
@@ -238,7 +165,7 @@ func (r *reader) merge(into []pair, have map[string]Pos, field string, n *yaml.N
 				deeper = append(deeper, from.Content[i+1])
 				continue
 			}
-			name, ok := keyText(key)
+			name, ok := yaml11.Key(key)
 			if _, there := have[name]; !ok || there {
 				continue // a bad key is reported where the mapping stands
 			}
@@ -262,7 +189,7 @@ func (r *reader) merge(into []pair, have map[string]Pos, field string, n *yaml.N
 // than one, or makes lines long, is quoted.
 func join(field, key string) string {
 	if !plainKey.MatchString(key) {
-		key = quote(key)
+		key = yaml11.Quote(key)
 	}
 	if field == "" {
 		return key
@@ -271,3 +198,15 @@ func join(field, key string) string {
 }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+
+// text reads a text that is one: where the plugin refuses numbers and booleans.
+func text(n *yaml.Node) (string, bool) {
+	// What looks like a time is a text in JSON.
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.ShortTag() != "!!timestamp" {
+		return "", false
+	}
+	if _, isBool := yaml11.Bool(n); isBool {
+		return "", false
+	}
+	return n.Value, true
+}

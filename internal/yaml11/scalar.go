@@ -1,4 +1,4 @@
-package pluginconfig
+package yaml11
 
 import (
 	"fmt"
@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+// IsNull reports whether a value is there and says nothing.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// keyText returns a key as the text that it becomes in JSON: the plugin turns its
-// input into JSON first.
-func keyText(n *yaml.Node) (string, bool) {
+// Key returns a key as the text that it becomes in JSON.
+func Key(n *yaml.Node) (string, bool) {
 	if n.Kind != yaml.ScalarNode {
 		return "", false
 	}
@@ -32,16 +32,15 @@ func keyText(n *yaml.Node) (string, bool) {
 			return strconv.FormatFloat(v, 'g', -1, 64), true
 		}
 	default:
-		if v, ok := boolean(n); ok {
+		if v, ok := Bool(n); ok {
 			return strconv.FormatBool(v), true
 		}
 	}
 	return n.Value, true
 }
 
-// boolean reads true and false, and without quotes also yes, no, on and off: the
-// plugin reads YAML 1.1.
-func boolean(n *yaml.Node) (value, ok bool) {
+// Bool reads true and false, and without quotes also yes, no, on and off.
+func Bool(n *yaml.Node) (value, ok bool) {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
 	tag := n.ShortTag()
 	if n.Kind != yaml.ScalarNode || tag != "!!bool" && (tag != "!!str" || n.Style&quoted != 0) {
@@ -51,20 +50,8 @@ func boolean(n *yaml.Node) (value, ok bool) {
 	return value, err == nil
 }
 
-// text reads a text that is one: where the plugin refuses numbers and booleans.
-func text(n *yaml.Node) (string, bool) {
-	// What looks like a time is a text in JSON.
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" && n.ShortTag() != "!!timestamp" {
-		return "", false
-	}
-	if _, isBool := boolean(n); isBool {
-		return "", false
-	}
-	return n.Value, true
-}
-
-// integer reads a whole number, also in the form 7.0: in JSON that is 7.
-func integer(n *yaml.Node) (int, bool) {
+// Int reads a whole number, also in the form 7.0: in JSON that is 7.
+func Int(n *yaml.Node) (int, bool) {
 	const most = 1 << 53
 	var v int
 	var f float64
@@ -80,19 +67,19 @@ func integer(n *yaml.Node) (int, bool) {
 	return 0, false
 }
 
-// describe says what a value is, for messages.
-func describe(n *yaml.Node) string {
+// Describe says what a value is, for messages.
+func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a map"
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.ScalarNode:
-		if isNull(n) {
+		if IsNull(n) {
 			return "nothing"
 		}
 		if n.ShortTag() == "!!str" {
-			return "the text " + quote(n.Value)
+			return "the text " + Quote(n.Value)
 		}
 		return fmt.Sprintf("%s %s", strings.TrimPrefix(n.ShortTag(), "!!"), clip(n.Value))
 	default:
@@ -100,7 +87,8 @@ func describe(n *yaml.Node) string {
 	}
 }
 
-func quote(s string) string { return strconv.Quote(clip(s)) }
+// Quote quotes a text for a message, and keeps it short.
+func Quote(s string) string { return strconv.Quote(clip(s)) }
 
 // clip keeps messages short.
 func clip(s string) string {

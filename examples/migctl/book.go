@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/files"
 	"github.com/gpushare/gpushare/mig/device"
 	"github.com/gpushare/gpushare/mig/plan"
 )
@@ -135,7 +136,7 @@ func (b *book) write(ended string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(b.dir, bookName), append(text, '\n'))
+	return files.Replace(filepath.Join(b.dir, bookName), append(text, '\n'))
 }
 
 // sweep removes the journals of the changes before.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/files"
 	"github.com/gpushare/gpushare/nvmlfake"
 )
 
@@ -53,7 +54,7 @@ func initialise(_ context.Context, inv *invocation, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := createFile(*to, text); err != nil {
+	if err := files.Create(*to, text); err != nil {
 		return fmt.Errorf("-to: %w", err)
 	}
 	return inv.wrote("init", *to)

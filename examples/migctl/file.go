@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/files"
 	"github.com/gpushare/gpushare/nvmlfake"
 )
 
@@ -78,48 +79,9 @@ func (f *fakeMachine) save() error {
 	if !bytes.Equal(text, f.text) {
 		return &noError{"changed", fmt.Errorf("%s was written by another process meanwhile: what was done here is not kept (-lock makes them take turns)", f.path)}
 	}
-	if err := replaceFile(f.path, now); err != nil {
+	if err := files.Replace(f.path, now); err != nil {
 		return err
 	}
 	f.text, f.last = now, now
 	return nil
-}
-
-// replaceFile writes a file anew, so that it holds either the old text or the new
-// one whenever it is read.
-func replaceFile(path string, text []byte) (err error) {
-	mode := os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Chmod(mode)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-// createFile writes a file that must not exist yet.
-func createFile(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close())
 }

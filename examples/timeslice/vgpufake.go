@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/gpushare/gpushare/examples/internal/files"
 	"github.com/gpushare/gpushare/nvmlfake"
 )
 
@@ -80,28 +80,11 @@ func (h *fakeHost) keep(snap nvmlfake.Snapshot) error {
 	if err != nil || bytes.Equal(text, h.text) {
 		return err
 	}
-	path, err := filepath.EvalSymlinks(h.path)
-	if err != nil {
-		return err
-	}
-	if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, h.text) {
+	if old, err := os.ReadFile(h.path); err != nil || !bytes.Equal(old, h.text) {
 		return errors.Join(err, fmt.Errorf("%s was written by another process meanwhile: what was done here is not kept", h.path))
 	}
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := files.Replace(h.path, text); err != nil {
 		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	err = errors.Join(err, file.Chmod(info.Mode().Perm()), file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
 	}
 	h.text = text
 	return nil
@@ -133,12 +116,7 @@ func vgpuInit(_ context.Context, inv *invocation, args []string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(*to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("-to: %w", err)
-	}
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Close()); err != nil {
+	if err := files.Create(*to, text); err != nil {
 		return fmt.Errorf("-to: %w", err)
 	}
 	return inv.wrote("init", *to)
